@@ -1,0 +1,21 @@
+// Copyright 2026 The provider-valkey Authors.
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// Package v1alpha1 holds the API of valkey.gomomento.com/v1alpha1: the catalog
+// kinds ValkeyImage, ValkeyConfig and ValkeyRole, the ValkeyCluster that product
+// teams apply, and the ValkeyNode that the provider makes for each member.
+// +kubebuilder:object:generate=true
+// +groupName=valkey.gomomento.com
+// +versionName=v1alpha1
+package v1alpha1
