@@ -1,0 +1,80 @@
+// Copyright 2026 The provider-valkey Authors.
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package valkeycluster
+
+import (
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/crossplane-contrib/provider-valkey/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-valkey/internal/topology"
+)
+
+func TestWaves(t *testing.T) {
+	add, meet := topology.AddSlots{Node: "a"}, topology.Meet{From: "a", To: "b"}
+	tune, retire := topology.Tune{Node: "a"}, topology.Retire{Node: "c"}
+	planned, forced := topology.Failover{Node: "a", Mode: topology.FailoverDefault}, topology.Failover{Node: "b", Mode: topology.FailoverForce}
+	got := waves([]topology.Action{retire, meet, add, tune, planned, forced})
+	want := [][]topology.Action{{forced}, {tune}, {add}, {meet}, nil, {planned}, {retire}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("a dead primary waits for nothing, slots and epochs come before introductions, retirement comes last: -want, +got:\n%s", diff)
+	}
+}
+
+// told keeps the reasons of the events that it is given.
+type told struct{ reasons []event.Reason }
+
+func (t *told) Event(_ runtime.Object, e event.Event)      { t.reasons = append(t.reasons, e.Reason) }
+func (t *told) WithAnnotations(_ ...string) event.Recorder { return t }
+
+func TestFailoverIsToldAsOftenAsOrdered(t *testing.T) {
+	c := &v1alpha1.ValkeyCluster{}
+	rec := &told{}
+	e := &external{memory: newMemory(), record: rec, log: logging.NewNopLogger()}
+	f := topology.Failover{Node: "a", Mode: topology.FailoverDefault}
+	e.memory.cool(c, f.Node+string(f.Mode), failoverPatience)
+	if err := e.carryOut(t.Context(), c, f); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]event.Reason(nil), rec.reasons); diff != "" {
+		t.Errorf("a failover that was ordered a moment ago is neither ordered nor told again: -want, +got:\n%s", diff)
+	}
+}
+
+func TestFollowsOld(t *testing.T) {
+	nodes := []*node{{obj: &v1alpha1.ValkeyNode{ObjectMeta: metav1.ObjectMeta{Name: "a-0"}, Status: v1alpha1.ValkeyNodeStatus{NodeID: "id-0"}}}}
+	cases := map[string]struct {
+		reason  string
+		id, old string
+		want    bool
+	}{
+		"Still":   {"nothing has changed since the plan was made", "id-0", "a-0", true},
+		"Another": {"Valkey has promoted another replica meanwhile", "id-1", "a-0", false},
+		"Itself":  {"a replica that was promoted follows nobody", "", "a-0", false},
+		"Unknown": {"a primary whose record is gone cannot be compared", "id-9", "", true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := followsOld(tc.id, tc.old, nodes); got != tc.want {
+				t.Errorf("%s\nfollowsOld(...): got %v, want %v", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
