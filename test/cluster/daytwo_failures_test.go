@@ -46,7 +46,7 @@ func TestDayTwoPrimaryKilled(t *testing.T) {
 					d := w.outage(p.state.Myself().Slots[0].Start, time.Now())
 					w.Logf("writable again after %s", d.Round(time.Millisecond))
 					outages = append(outages, d)
-				}, w.settle(func(o v1alpha1.ValkeyNode) bool { return o.Name != p.node.Name }))
+				}, w.settle(noneOf(p.node)))
 			}
 			m, err := median(outages)
 			if err != nil {
@@ -103,7 +103,7 @@ func TestDayTwoPodForceDeleted(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.Logf("writable again after %s", w.outage(p.state.Myself().Slots[0].Start, time.Now()).Round(time.Millisecond))
-	}, w.settle(func(o v1alpha1.ValkeyNode) bool { return o.Name != p.node.Name }))
+	}, w.settle(noneOf(p.node)))
 	if r := w.finish(); r.LostWrites > 50 {
 		t.Errorf("%d acknowledged writes are lost", r.LostWrites)
 	}
@@ -121,7 +121,7 @@ func TestDayTwoMajorityKilled(t *testing.T) {
 		for i := range ps {
 			w.Logf("writable again after %s", w.outage(ps[i].state.Myself().Slots[0].Start, begin).Round(time.Millisecond))
 		}
-	}, w.settle(func(o v1alpha1.ValkeyNode) bool { return o.Name != ps[0].node.Name && o.Name != ps[1].node.Name }))
+	}, w.settle(noneOf(ps[0].node, ps[1].node)))
 	if r := w.finish(); r.LostWrites > 100 {
 		t.Errorf("%d acknowledged writes are lost", r.LostWrites)
 	}
@@ -138,13 +138,12 @@ func TestDayTwoAllKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := map[string]bool{}
+	old := s.mustNodes("a")
 	for i := range ps {
-		old[ps[i].Name] = true
 		w.signal(&ps[i], syscall.SIGKILL)
 	}
 	begin := time.Now()
-	w.settle(func(n v1alpha1.ValkeyNode) bool { return !old[n.Name] })()
+	w.settle(noneOf(old...))()
 	t.Logf("works again after %s", time.Since(begin).Round(100*time.Millisecond))
 	s.verify("a")
 }

@@ -168,10 +168,7 @@ func TestDayTwoPodAnnotations(t *testing.T) {
 
 func TestDayTwoDeleteNodes(t *testing.T) {
 	w := watch(t, 8, newest, 1)
-	nodes, err := w.nodes(t.Context(), w.cluster)
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes := w.mustNodes(w.cluster)
 	if !*full {
 		primary := w.primaries()[0].node.Name
 		nodes = slices.DeleteFunc(nodes, func(n v1alpha1.ValkeyNode) bool { return n.Spec.ShardIndex != 1 && n.Name != primary })
@@ -181,7 +178,7 @@ func TestDayTwoDeleteNodes(t *testing.T) {
 			if err := kube.Delete(t.Context(), &n); err != nil {
 				t.Fatal(err)
 			}
-		}, w.settle(func(o v1alpha1.ValkeyNode) bool { return o.Name != n.Name }))
+		}, w.settle(noneOf(n)))
 	}
 	w.unharmed(handoverStall)
 }
@@ -199,7 +196,7 @@ func TestDayTwoPodDeleted(t *testing.T) {
 					if err := kube.Delete(t.Context(), &p.pod); err != nil {
 						t.Fatal(err)
 					}
-				}, w.settle(func(o v1alpha1.ValkeyNode) bool { return o.Name != p.node.Name }))
+				}, w.settle(noneOf(p.node)))
 			}
 			if _, forced := w.failovers(); len(forced) > 0 {
 				t.Errorf("failovers of a live primary were forced: %q", forced)
@@ -217,7 +214,7 @@ func TestDayTwoEvicted(t *testing.T) {
 			err := kube.SubResource("eviction").Create(ctx, &p.pod, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: p.pod.Name, Namespace: w.name}})
 			return err == nil, "", client.IgnoreNotFound(err)
 		})
-	}, w.settle(func(o v1alpha1.ValkeyNode) bool { return o.Name != p.node.Name }))
+	}, w.settle(noneOf(p.node)))
 	w.unharmed(handoverStall)
 }
 
@@ -229,11 +226,10 @@ func TestDayTwoEvictedTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := map[string]bool{}
+	old := w.mustNodes(w.cluster)
 	w.step("evict all pods", func() {
 		g := errgroup.Group{}
 		for i := range ps {
-			old[ps[i].Name] = true
 			g.Go(func() error {
 				_, err := await("eviction of "+ps[i].Name, 3*time.Minute, func(ctx context.Context) (bool, string, error) {
 					err := kube.SubResource("eviction").Create(ctx, &ps[i], &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: ps[i].Name, Namespace: w.name}})
@@ -245,7 +241,7 @@ func TestDayTwoEvictedTogether(t *testing.T) {
 		if err := g.Wait(); err != nil {
 			t.Error(err)
 		}
-	}, w.settle(func(n v1alpha1.ValkeyNode) bool { return !old[n.Name] }))
+	}, w.settle(noneOf(old...)))
 	w.unharmed(handoverStall)
 }
 

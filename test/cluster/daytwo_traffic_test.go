@@ -219,6 +219,24 @@ func (w *watched) settle(ok func(v1alpha1.ValkeyNode) bool) func() {
 	}
 }
 
+// noneOf holds for members that are others than these. The name of a member that is
+// gone may be given again, its UID never.
+func noneOf(old ...v1alpha1.ValkeyNode) func(v1alpha1.ValkeyNode) bool {
+	return func(n v1alpha1.ValkeyNode) bool {
+		return !slices.ContainsFunc(old, func(o v1alpha1.ValkeyNode) bool { return o.UID == n.UID })
+	}
+}
+
+// mustNodes returns the members of a cluster as they are now.
+func (s *space) mustNodes(cluster string) []v1alpha1.ValkeyNode {
+	s.Helper()
+	out, err := s.nodes(s.Context(), cluster)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return out
+}
+
 // changeConfig edits the ValkeyConfig of the cluster.
 func (w *watched) changeConfig(change func(*v1alpha1.ValkeyConfigSpec)) {
 	w.Helper()
