@@ -147,11 +147,20 @@ func (e *external) carryOut(ctx context.Context, c *v1alpha1.ValkeyCluster, a to
 		return e.unlessWritten(c, "phase of "+e.found.uid(a.Node), string(a.Phase), func() error { return e.setPhase(ctx, c, a) })
 	case topology.Retire:
 		return e.retire(ctx, c, a)
-	case topology.Failover:
-		// What is not ordered again must not be told again either.
-		if !e.memory.cool(c, a.Node+string(a.Mode), failoverPatience) {
+	case topology.Replicate:
+		if e.handingOver(c, a.Primary) {
 			return nil
 		}
+	case topology.Failover:
+		if e.memory.cooling(c, failoverKey(a.Node, a.Mode), failoverPatience) {
+			return nil
+		}
+		if err := e.awaitOneShard(ctx, c, a); err != nil {
+			log.Info("Handover waits", "reason", err)
+			return e.valkeyError(c, "HandoverWaits", fmt.Errorf("cannot %s yet: %w", a, err))
+		}
+		// What is not ordered again must not be told again either.
+		e.memory.cool(c, failoverKey(a.Node, a.Mode), failoverPatience)
 	}
 	err := e.command(ctx, c, a)
 	if err == nil {
@@ -238,45 +247,6 @@ func (e *external) command(ctx context.Context, c *v1alpha1.ValkeyCluster, a top
 		})
 	}
 	return fmt.Errorf("unknown action %T", a)
-}
-
-// failOver orders a failover. One that is not of the default mode may lose writes,
-// so that the replica is asked again first: since it answered last, Valkey may have
-// promoted another one by itself, which it follows now.
-func (e *external) failOver(ctx context.Context, n *valkey.Node, a topology.Failover) error {
-	if a.Mode == topology.FailoverDefault {
-		return n.Failover(ctx, failoverMode(a.Mode))
-	}
-	st, err := n.State(ctx)
-	if err != nil {
-		return err
-	}
-	if now := (&node{state: st}).myself(); now != nil && !followsOld(now.PrimaryID, a.Old, e.found.nodes) {
-		return fmt.Errorf("%s does not follow %s any more", a.Node, a.Old)
-	}
-	return n.Failover(ctx, failoverMode(a.Mode))
-}
-
-// followsOld tells whether a primary's node id is that of the member that is to be
-// failed over, as far as that is known.
-func followsOld(id, old string, nodes []*node) bool {
-	for _, n := range nodes {
-		if n.obj.GetName() == old {
-			return n.id() == id
-		}
-	}
-	return true
-}
-
-func failoverMode(m topology.FailoverMode) valkey.FailoverMode {
-	switch m {
-	case topology.FailoverForce:
-		return valkey.FailoverForce
-	case topology.FailoverTakeover:
-		return valkey.FailoverTakeover
-	case topology.FailoverDefault:
-	}
-	return valkey.FailoverDefault
 }
 
 func slotRanges(rs []topology.SlotRange) []valkey.SlotRange {

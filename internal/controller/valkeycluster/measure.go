@@ -128,7 +128,7 @@ func (e *external) promotedBy(c *v1alpha1.ValkeyCluster, member string) string {
 		topology.FailoverForce:    metrics.CauseForced,
 		topology.FailoverTakeover: metrics.CauseTakeover,
 	} {
-		if e.memory.cooling(c, member+string(mode), orderedFor) {
+		if e.memory.cooling(c, failoverKey(member, mode), orderedFor) {
 			return cause
 		}
 	}

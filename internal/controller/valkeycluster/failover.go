@@ -1,0 +1,145 @@
+// Copyright 2026 The provider-valkey Authors.
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package valkeycluster
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/crossplane-contrib/provider-valkey/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-valkey/internal/topology"
+	"github.com/crossplane-contrib/provider-valkey/internal/valkey"
+)
+
+const (
+	// gossipPatience bounds how long a handover waits in one pass until all members
+	// of the shard know that its two sides belong together. They hear of each other
+	// within half a node timeout.
+	gossipPatience = 1500 * time.Millisecond
+	// gossipInterval is how often they are asked meanwhile.
+	gossipInterval = 100 * time.Millisecond
+)
+
+// failOver orders a failover. One that is not of the default mode may lose writes,
+// so that the replica is asked again first: since it answered last, Valkey may have
+// promoted another one by itself, which it follows now.
+func (e *external) failOver(ctx context.Context, n *valkey.Node, a topology.Failover) error {
+	if a.Mode == topology.FailoverDefault {
+		return n.Failover(ctx, failoverMode(a.Mode))
+	}
+	st, err := n.State(ctx)
+	if err != nil {
+		return err
+	}
+	if now := (&node{state: st}).myself(); now != nil && !followsOld(now.PrimaryID, a.Old, e.found.nodes) {
+		return fmt.Errorf("%s does not follow %s any more", a.Node, a.Old)
+	}
+	return n.Failover(ctx, failoverMode(a.Mode))
+}
+
+// awaitOneShard waits until every other member that follows the old primary, or is
+// about to, takes it and the new one for members of one shard. A server that has met
+// them lately may not: when it hears then that the old one follows the new one, it
+// believes that each follows the other, and runs in circles for ever
+// (clusterNodeGetPrimary of Valkey 8.0 to 9.1, reached from updateShardId).
+func (e *external) awaitOneShard(ctx context.Context, c *v1alpha1.ValkeyCluster, a topology.Failover) error {
+	old, heir := e.found.member(a.Old), e.found.member(a.Node)
+	if a.Mode != topology.FailoverDefault || old == nil || heir == nil {
+		return nil
+	}
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, gossipInterval, gossipPatience, true, func(ctx context.Context) (bool, error) {
+		last = each(e.found.followers(old, heir), func(n *node) error {
+			same, err := e.conn(c, n).Expecting(n.id()).SameShard(ctx, old.id(), heir.id())
+			if err == nil && !same {
+				err = fmt.Errorf("member %s has not heard yet that %s and %s are of one shard", n.obj.GetName(), a.Old, a.Node)
+			}
+			return err
+		})
+		return last == nil, nil
+	})
+	return cmp.Or(last, err)
+}
+
+// member returns a member by its name, or nil.
+func (f *findings) member(name string) *node {
+	i := slices.IndexFunc(f.nodes, func(n *node) bool { return n.obj.GetName() == name })
+	if i < 0 {
+		return nil
+	}
+	return f.nodes[i]
+}
+
+// followers returns the members that answer and follow a primary, or are about to,
+// but for one.
+func (f *findings) followers(primary, but *node) []*node {
+	joins := func(n *node) bool {
+		return slices.ContainsFunc(f.plan.Actions, func(a topology.Action) bool {
+			r, ok := a.(topology.Replicate)
+			return ok && r.Node == n.obj.GetName() && r.PrimaryID == primary.id()
+		})
+	}
+	var out []*node
+	for _, n := range f.nodes {
+		if n == but || n == primary || n.state == nil || !reachable(n) {
+			continue
+		}
+		if me := n.myself(); joins(n) || (me != nil && me.PrimaryID == primary.id()) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// handingOver tells whether another member of a primary's shard was told a moment ago
+// to take over from it. Who follows it now would hear the news in the wrong order, as
+// awaitOneShard says.
+func (e *external) handingOver(c *v1alpha1.ValkeyCluster, primary string) bool {
+	p := e.found.member(primary)
+	return p != nil && slices.ContainsFunc(e.found.nodes, func(n *node) bool {
+		return n != p && n.obj.Spec.ShardIndex == p.obj.Spec.ShardIndex &&
+			e.memory.cooling(c, failoverKey(n.obj.GetName(), topology.FailoverDefault), failoverPatience)
+	})
+}
+
+// failoverKey is what the memory knows an order by.
+func failoverKey(name string, mode topology.FailoverMode) string { return name + string(mode) }
+
+// followsOld tells whether a primary's node id is that of the member that is to be
+// failed over, as far as that is known.
+func followsOld(id, old string, nodes []*node) bool {
+	for _, n := range nodes {
+		if n.obj.GetName() == old {
+			return n.id() == id
+		}
+	}
+	return true
+}
+
+func failoverMode(m topology.FailoverMode) valkey.FailoverMode {
+	switch m {
+	case topology.FailoverForce:
+		return valkey.FailoverForce
+	case topology.FailoverTakeover:
+		return valkey.FailoverTakeover
+	case topology.FailoverDefault:
+	}
+	return valkey.FailoverDefault
+}
