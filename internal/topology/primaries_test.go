@@ -158,7 +158,7 @@ func TestFormingSpread(t *testing.T) {
 // TestFormingNeedsNoMove checks with random places that what leads a new cluster is
 // what is left alone when the cluster has formed.
 func TestFormingNeedsNoMove(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // Places of a test.
+	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
 		shards, replicas := 1+rnd.IntN(8), rnd.IntN(3)
 		f := &fixture{}

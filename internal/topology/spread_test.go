@@ -23,7 +23,7 @@ import (
 // TestSpreadIsBest checks with random places that moves come to an end and that no
 // other choice of primaries would spread them better over zones.
 func TestSpreadIsBest(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // Places of a test.
+	rnd := rand.New(rand.NewPCG(3, 4))
 	for range 500 {
 		seats, c := seatsAt(rnd, 1+rnd.IntN(7), 1+rnd.IntN(3))
 		for moves := 0; ; moves++ {

@@ -23,17 +23,18 @@ import (
 // SameShard reports whether the server takes two nodes for members of one shard. It is wrong about a node that it has met
 // lately, until it has heard from it and its primary in the right order (Valkey 8.0 to 9.1).
 func (n *Node) SameShard(ctx context.Context, a, b string) (bool, error) {
-	m, err := n.one(ctx, command("CLUSTER", "SHARDS"))
+	c := command("CLUSTER", "SHARDS")
+	m, err := n.one(ctx, c)
 	if err != nil {
 		return false, err
 	}
 	v, err := m.ToAny()
 	if err != nil {
-		return false, n.wrap(command("CLUSTER", "SHARDS"), err)
+		return false, n.wrap(c, translate(err, nil))
 	}
 	shards, err := parseShards(v)
 	if err != nil {
-		return false, n.wrap(command("CLUSTER", "SHARDS"), err)
+		return false, n.wrap(c, err)
 	}
 	return slices.ContainsFunc(shards, func(ids []string) bool { return slices.Contains(ids, a) && slices.Contains(ids, b) }), nil
 }
@@ -46,23 +47,31 @@ func parseShards(v any) ([][]string, error) {
 	}
 	var out [][]string
 	for _, x := range list {
-		shard, err := anyMap(x)
+		ids, err := parseShard(x)
 		if err != nil {
-			return nil, fmt.Errorf("%w: a shard is %w", errBroken, err)
-		}
-		nodes, ok := shard["nodes"].([]any)
-		if !ok {
-			return nil, fmt.Errorf("%w: nodes of a shard are %T", errBroken, shard["nodes"])
-		}
-		var ids []string
-		for _, y := range nodes {
-			node, err := anyMap(y)
-			if err != nil {
-				return nil, fmt.Errorf("%w: a node of a shard is %w", errBroken, err)
-			}
-			ids = append(ids, toString(node["id"]))
+			return nil, fmt.Errorf("%w: %w", errBroken, err)
 		}
 		out = append(out, ids)
 	}
 	return out, nil
+}
+
+func parseShard(v any) ([]string, error) {
+	shard, err := anyMap(v)
+	if err != nil {
+		return nil, fmt.Errorf("a shard is %w", err)
+	}
+	nodes, ok := shard["nodes"].([]any)
+	if !ok {
+		return nil, fmt.Errorf("nodes of a shard are %T", shard["nodes"])
+	}
+	var ids []string
+	for _, x := range nodes {
+		node, err := anyMap(x)
+		if err != nil {
+			return nil, fmt.Errorf("a node of a shard is %w", err)
+		}
+		ids = append(ids, toString(node["id"]))
+	}
+	return ids, nil
 }

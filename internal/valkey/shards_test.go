@@ -15,6 +15,7 @@
 package valkey
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,4 +56,19 @@ func TestParseShards(t *testing.T) {
 			}
 		})
 	}
+}
+
+func FuzzParseShards(f *testing.F) {
+	f.Add("id\na", "nodes")
+	f.Add("id", "slots")
+	f.Fuzz(func(t *testing.T, node, key string) {
+		var words []any
+		for _, w := range strings.Split(node, "\n") {
+			words = append(words, w)
+		}
+		got, err := parseShards([]any{map[string]any{key: []any{words}}})
+		if err == nil && (key != "nodes" || len(words)%2 != 0 || len(got) != 1) {
+			t.Errorf("parseShards(...) of %q in %q: %v", node, key, got)
+		}
+	})
 }

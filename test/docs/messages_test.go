@@ -65,6 +65,7 @@ var untold = map[string]struct {
 	"internal/valkey/migration.go":                 {"details of an unexpected reply", nil},
 	"internal/valkey/nodes.go":                     {"details of an unexpected reply", nil},
 	"internal/valkey/reply.go":                     {"details of an unexpected reply", nil},
+	"internal/valkey/shards.go":                    {"details of an unexpected reply", nil},
 	"internal/valkey/slots.go":                     {"details of an unexpected reply", nil},
 	"internal/valkey/state.go:":                    {"details of an unexpected reply", []string{"…: no line of CLUSTER NODES is about the server itself"}},
 	"internal/controller/valkeycluster/objects.go": {"put together from others", []string{"cannot … …: …"}},
