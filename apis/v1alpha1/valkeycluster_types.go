@@ -128,6 +128,11 @@ type Roll struct {
 	// it counts as one that has not had its turn.
 	// +optional
 	StalledFor string `json:"stalledFor,omitempty"`
+
+	// StalledAt is when it gave its place up. Of those that stalled, the one that
+	// did so first has its next turn first.
+	// +optional
+	StalledAt *metav1.Time `json:"stalledAt,omitempty"`
 }
 
 // ValkeyClusterStatus is the observed state of a ValkeyCluster.

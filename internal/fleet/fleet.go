@@ -39,6 +39,8 @@ type Cluster struct {
 	Holds bool
 	// Stalled means that it gave its place up for the change that it still wants.
 	Stalled bool
+	// StalledAt is when it did so.
+	StalledAt time.Time
 	// Absent means that a place was kept for it and that it did not come for it.
 	Absent bool
 }
@@ -72,10 +74,13 @@ func Form(places int, clusters []Cluster) Line {
 }
 
 // order sorts clusters by whose turn it is. One that stalled has had its turn, so
-// that those that have not come first, however important it is.
+// that those that have not come first, however important it is. Those that stalled
+// take turns, so that one that stalls for ever does not keep out another that would
+// get on now.
 func order(a, b Cluster) int {
 	return cmp.Or(
 		compare(a.Stalled, b.Stalled),
+		a.StalledAt.Compare(b.StalledAt),
 		cmp.Compare(b.Priority, a.Priority),
 		a.Created.Compare(b.Created),
 		cmp.Compare(a.Namespace, b.Namespace),

@@ -36,8 +36,11 @@ func created(n int) func(*Cluster)  { return func(c *Cluster) { c.Created = at(n
 func priority(n int) func(*Cluster) { return func(c *Cluster) { c.Priority = n } }
 func holds(c *Cluster)              { c.Holds = true }
 func stalled(c *Cluster)            { c.Stalled = true }
-func absent(c *Cluster)             { c.Absent = true }
-func content(c *Cluster)            { c.Wants = false }
+func stalledAt(n int) func(*Cluster) {
+	return func(c *Cluster) { c.Stalled, c.StalledAt = true, at(n) }
+}
+func absent(c *Cluster)  { c.Absent = true }
+func content(c *Cluster) { c.Wants = false }
 
 func names(cs []Cluster) []string {
 	out := []string{}
@@ -102,6 +105,11 @@ func TestForm(t *testing.T) {
 			reason: "One that stalled had its turn, and comes after those that had not.",
 			places: 1, clusters: []Cluster{wants("a", stalled, priority(9)), wants("b"), wants("c", stalled)},
 			want: line{[]string{}, []string{"b", "a", "c"}, []string{"b"}, false},
+		},
+		"StalledTakeTurns": {
+			reason: "One that stalls for ever keeps no other out that stalled once, however important it is.",
+			places: 1, clusters: []Cluster{wants("a", stalledAt(2), priority(9)), wants("b", stalledAt(1))},
+			want: line{[]string{}, []string{"b", "a"}, []string{"b"}, false},
 		},
 		"Absent": {
 			reason: "A place is not kept for ever for one whose passes fail.",

@@ -63,7 +63,7 @@ func FuzzParseShards(f *testing.F) {
 	f.Add("id", "slots")
 	f.Fuzz(func(t *testing.T, node, key string) {
 		var words []any
-		for _, w := range strings.Split(node, "\n") {
+		for w := range strings.SplitSeq(node, "\n") {
 			words = append(words, w)
 		}
 		got, err := parseShards([]any{map[string]any{key: []any{words}}})

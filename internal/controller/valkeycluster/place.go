@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-valkey/apis/v1alpha1"
@@ -119,7 +120,7 @@ func (e *external) giveUpPlace(ctx context.Context, c *v1alpha1.ValkeyCluster, n
 		return false, err
 	}
 	f.place.waits, f.place.line = true, line
-	f.place.roll = &v1alpha1.Roll{Stalled: f.plan.Message, StalledFor: f.template.hash()}
+	f.place.roll = &v1alpha1.Roll{Stalled: f.plan.Message, StalledFor: f.template.hash(), StalledAt: new(metav1.NewTime(now))}
 	e.record.Event(c, event.Warning("RollStalled", fmt.Errorf("no progress for %s, so that another cluster gets the place: %s", e.options.RollPatience, f.plan.Message)))
 	return true, nil
 }

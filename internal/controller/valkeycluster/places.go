@@ -190,7 +190,12 @@ func describeRoll(c *v1alpha1.ValkeyCluster, cat catalog.Catalog, members []*v1a
 	staying, _ := apart(members)
 	n, _ := t.differing(staying)
 	out.Wants = n > 0
-	out.Stalled = out.Wants && c.Status.Roll != nil && c.Status.Roll.StalledFor == t.hash()
+	if roll := c.Status.Roll; out.Wants && roll != nil && roll.StalledFor == t.hash() {
+		out.Stalled = true
+		if roll.StalledAt != nil {
+			out.StalledAt = roll.StalledAt.Time
+		}
+	}
 	return out
 }
 

@@ -90,7 +90,7 @@ func TestDescribeRoll(t *testing.T) {
 		"Misspelt": {"One that cannot be read counts as none.", func(c *v1alpha1.ValkeyCluster) {
 			c.SetAnnotations(map[string]string{manifest.AnnotationRollPriority: "high"})
 		}, nil, fleet.Cluster{Wants: true}},
-		"Stalled": {"It had its turn for the very same change.", func(c *v1alpha1.ValkeyCluster) { c.Status.Roll = &v1alpha1.Roll{StalledFor: hash} }, nil, fleet.Cluster{Wants: true, Stalled: true}},
+		"Stalled": {"It had its turn for the very same change.", func(c *v1alpha1.ValkeyCluster) { c.Status.Roll = &v1alpha1.Roll{StalledFor: hash, StalledAt: &now} }, nil, fleet.Cluster{Wants: true, Stalled: true, StalledAt: now.Time}},
 		"Mended":  {"It has a new turn for another one.", func(c *v1alpha1.ValkeyCluster) { c.Status.Roll = &v1alpha1.Roll{StalledFor: "other"} }, nil, fleet.Cluster{Wants: true}},
 	}
 	for name, tc := range cases {
@@ -290,7 +290,7 @@ func TestGiveUpPlace(t *testing.T) {
 	w.now = w.now.Add(time.Hour)
 	step(9*time.Minute, false, "a time without passes, as in a pause, does not count")
 	step(2*time.Minute, true, "but not for ever, as others wait")
-	if r := w.get("c0").Status.Roll; r == nil || r.Since != nil || r.Stalled != "waiting for c0-2" || r.StalledFor == "" {
+	if r := w.get("c0").Status.Roll; r == nil || r.Since != nil || r.Stalled != "waiting for c0-2" || r.StalledFor == "" || r.StalledAt == nil {
 		t.Errorf("c0 does not say that it stalled: %+v", r)
 	}
 	w.now = w.now.Add(time.Minute)
