@@ -126,7 +126,8 @@ func (s *Sim) excuse(r *node) {
 }
 
 // excuseUnreachable does so for an ordered failover of a dead primary: only
-// replicas that do not answer may have had more.
+// replicas that do not answer may have had more, or whose pod was deleted by force:
+// their processes end at any moment, so that one of them is no choice (seed 1614).
 func (s *Sim) excuseUnreachable(r *node) {
 	for k := range keyCount {
 		if int(r.table[keySlot(k)]) != r.master || s.acked[k] <= r.data[k] {
@@ -134,7 +135,7 @@ func (s *Sim) excuseUnreachable(r *node) {
 		}
 		better := false
 		for _, o := range s.alive {
-			if o != r && !o.primary && o.master == r.master && s.truth.answered[o.pod.name] && o.data[k] > r.data[k] {
+			if o != r && !o.primary && o.pod.pod != topology.PodDead && o.master == r.master && s.truth.answered[o.pod.name] && o.data[k] > r.data[k] {
 				better = true
 			}
 		}

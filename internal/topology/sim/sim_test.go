@@ -137,7 +137,7 @@ func TestScaling(t *testing.T) {
 
 // TestRegressions runs the seeds that once found a bug in the planner.
 func TestRegressions(t *testing.T) {
-	for _, seed := range []uint64{2, 4, 5, 6, 46, 54, 63, 88, 125, 206, 276, 284, 437, 590, 806, 866, 1245} {
+	for _, seed := range []uint64{2, 4, 5, 6, 46, 54, 63, 88, 125, 206, 276, 284, 437, 590, 806, 866, 1245, 1614} {
 		s := New(seed, topology.Next)
 		s.Run(400)
 		if len(s.Violations) > 0 {
