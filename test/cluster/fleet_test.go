@@ -173,14 +173,16 @@ func (s *space) awaitWaiting(cluster string, words ...string) {
 func TestFleetStalledRoll(t *testing.T) {
 	s := newSpace(t, 4)
 	const patience = 20 * time.Second
+	// With 10m, which is the limit too, a container takes almost as long to start.
+	const little = "200m"
 	provider.with(t, "--max-rolling-clusters=1", "--roll-patience="+patience.String())
 	config := func(name, maxclients, cpu string) string {
 		return s.config(name, v1alpha1.ValkeyConfigSpec{
 			Valkey: map[string]string{"maxclients": maxclients}, Resources: &v1alpha1.ConfigResources{Memory: "96Mi", CPU: cpu},
 		})
 	}
-	s.run("stuck", config("a", "1000", "10m"), 1, 0, important("10"))
-	s.run("fine", config("b", "1000", "10m"), 1, 0)
+	s.run("stuck", config("a", "1000", little), 1, 0, important("10"))
+	s.run("fine", config("b", "1000", little), 1, 0)
 	s.awaitConverged("stuck", time.Minute)
 	s.awaitConverged("fine", time.Minute)
 
@@ -188,7 +190,7 @@ func TestFleetStalledRoll(t *testing.T) {
 	config("a", "1001", "64")
 	s.awaitFleet(f, "stuck")
 	s.awaitTold("stuck", time.Minute, "the pod cannot be scheduled")
-	config("b", "1001", "10m")
+	config("b", "1001", little)
 	s.awaitWaiting("fine", "now stuck")
 	a, err := newAudit()
 	if err != nil {
@@ -210,7 +212,7 @@ func TestFleetStalledRoll(t *testing.T) {
 	s.awaitCluster("fine", "rolled", time.Minute+patience, converged)
 	s.awaitEvent("stuck", "another cluster gets the place", time.Minute, "the pod cannot be scheduled")
 	s.awaitCluster("stuck", "in its second turn", time.Minute, func(c *v1alpha1.ValkeyCluster) bool { return c.Status.Roll != nil && c.Status.Roll.Since != nil })
-	config("a", "1001", "10m")
+	config("a", "1001", little)
 	s.awaitCluster("stuck", "rolled", time.Minute, converged)
 	s.verify("stuck")
 	s.verify("fine")
