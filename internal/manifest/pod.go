@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -41,10 +42,10 @@ const (
 // valkeyID is user and group of the server in Valkey's own images.
 const valkeyID = 999
 
-// handOverSeconds is how long a pod that somebody deletes or evicts goes on
-// serving, so that its primary can hand over. A member that the provider retires
-// has handed over already and is deleted with a shorter grace period.
-const handOverSeconds = 10
+// HandOver is how long a pod that somebody deletes or evicts goes on serving, so that
+// its primary can hand over. A member that the provider retires has handed over
+// already and is deleted with a shorter grace period.
+const HandOver = 10 * time.Second
 
 // PodOptions are what a pod depends on beside its member.
 type PodOptions struct {
@@ -111,7 +112,7 @@ func container(n *v1alpha1.ValkeyNode) corev1.Container {
 		Resources:     resources(n.Spec.CPU, n.Spec.Memory),
 		VolumeMounts:  mounts(n),
 		LivenessProbe: liveness(n.Spec.TLSSecret != ""),
-		Lifecycle:     &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: handOverSeconds}}},
+		Lifecycle:     &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: int64(HandOver.Seconds())}}},
 		// What a server says before it ends is the reason why it did.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		SecurityContext:          containerSecurity(),

@@ -83,11 +83,11 @@ func hostOf(m *member) string { return m.Host }
 func (c *crowd) next(seats []seat) *move {
 	zones := spread{of: zoneOf, counts: c.zones, noun: "zone", allow: func(_, _ *member) bool { return true }}
 	hosts := spread{of: hostOf, counts: c.hosts, noun: "node", allow: func(from, to *member) bool { return gain(c.zones, from.Zone, to.Zone) >= 0 }}
-	chain := hosts
-	chain.allow = func(from, to *member) bool { return from.Zone == to.Zone }
+	within := hosts
+	within.allow = func(from, to *member) bool { return from.Zone == to.Zone }
 	finders := []func([]seat) *move{
 		func(s []seat) *move { return zones.direct(s, &hosts) }, zones.chain,
-		func(s []seat) *move { return hosts.direct(s, &zones) }, chain.chain,
+		func(s []seat) *move { return hosts.direct(s, &zones) }, within.chain,
 	}
 	for _, find := range finders {
 		if m := find(seats); m != nil {

@@ -21,7 +21,8 @@ import (
 )
 
 // TestSpreadIsBest checks with random places that moves come to an end and that no
-// other choice of primaries would spread them better over zones.
+// other choice of primaries would spread them better over zones nor, with each in the
+// zone that it is in, over hosts.
 func TestSpreadIsBest(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for range 500 {
@@ -38,8 +39,11 @@ func TestSpreadIsBest(t *testing.T) {
 			c.add(m.to)
 			m.shard.primary = m.to
 		}
-		if got, want := squares(c.zones), fewestSquares(seats); got != want {
+		if got, want := squares(c.zones), fewestSquares(seats, zoneOf, func(_, _ *member) bool { return true }); got != want {
 			t.Fatalf("sum of squares over zones: want %d, got %d: %v", want, got, c)
+		}
+		if got, want := squares(c.hosts), fewestSquares(seats, hostOf, func(p, m *member) bool { return p.Zone == m.Zone }); got != want {
+			t.Fatalf("sum of squares over hosts: want %d, got %d: %v", want, got, c)
 		}
 	}
 }
@@ -60,8 +64,9 @@ func seatsAt(rnd *rand.Rand, shards, members int) ([]seat, *crowd) {
 	return seats, c
 }
 
-// fewestSquares tries every choice of primaries.
-func fewestSquares(seats []seat) int {
+// fewestSquares tries every choice of primaries that may take the place of those of
+// now, and returns the least sum of the squares of the counts.
+func fewestSquares(seats []seat, of func(*member) string, may func(now, m *member) bool) int {
 	fewest := 1 << 30
 	counts := map[string]int{}
 	var try func(i int)
@@ -71,9 +76,12 @@ func fewestSquares(seats []seat) int {
 			return
 		}
 		for _, m := range seats[i].others {
-			counts[m.Zone]++
+			if !may(seats[i].shard.primary, m) {
+				continue
+			}
+			counts[of(m)]++
 			try(i + 1)
-			counts[m.Zone]--
+			counts[of(m)]--
 		}
 	}
 	try(0)

@@ -19,6 +19,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -173,12 +174,19 @@ func (e *external) carryOut(ctx context.Context, c *v1alpha1.ValkeyCluster, a to
 
 // uid returns the UID of a member: another one may get its name.
 func (f *findings) uid(name string) string {
-	for _, n := range f.nodes {
-		if n.obj.GetName() == name {
-			return string(n.obj.GetUID())
-		}
+	if n := f.member(name); n != nil {
+		return string(n.obj.GetUID())
 	}
 	return name
+}
+
+// member returns a member by its name, or nil.
+func (f *findings) member(name string) *node {
+	i := slices.IndexFunc(f.nodes, func(n *node) bool { return n.obj.GetName() == name })
+	if i < 0 {
+		return nil
+	}
+	return f.nodes[i]
 }
 
 // unlessWritten writes something unless just that was the last thing to be written
@@ -267,12 +275,11 @@ func timers(a topology.Tune) map[string]string {
 // node runs a function on a connection to a member, and to nobody else who has its
 // address.
 func (e *external) node(c *v1alpha1.ValkeyCluster, name string, do func(*valkey.Node) error) error {
-	for _, n := range e.found.nodes {
-		if n.obj.GetName() == name && n.pod != nil && n.pod.Status.PodIP != "" {
-			return do(e.conn(c, n).Expecting(n.id()))
-		}
+	n := e.found.member(name)
+	if n == nil || n.pod == nil || n.pod.Status.PodIP == "" {
+		return fmt.Errorf("member %s has no pod", name)
 	}
-	return fmt.Errorf("member %s has no pod", name)
+	return do(e.conn(c, n).Expecting(n.id()))
 }
 
 func (e *external) addSlots(ctx context.Context, c *v1alpha1.ValkeyCluster, a topology.AddSlots) error {
@@ -355,11 +362,9 @@ func (e *external) retire(ctx context.Context, c *v1alpha1.ValkeyCluster, a topo
 	if err := e.patch(ctx, c, a.Node, release); err != nil {
 		return err
 	}
-	for _, n := range e.found.nodes {
-		if n.obj.GetName() == a.Node {
-			e.memory.forget(n.obj)
-			e.watch.drop(processKey(n))
-		}
+	if n := e.found.member(a.Node); n != nil {
+		e.memory.forget(n.obj)
+		e.watch.drop(processKey(n))
 	}
 	// The next pass may not see it yet.
 	if e.memory.cool(c, "retire "+a.Node, failoverPatience) {

@@ -20,7 +20,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crossplane-contrib/provider-valkey/apis/v1alpha1"
@@ -49,32 +48,11 @@ func TestFailoverIsToldAsOftenAsOrdered(t *testing.T) {
 	rec := &told{}
 	e := &external{memory: newMemory(), record: rec, log: logging.NewNopLogger()}
 	f := topology.Failover{Node: "a", Mode: topology.FailoverDefault}
-	e.memory.cool(c, f.Node+string(f.Mode), failoverPatience)
+	e.memory.cool(c, failoverKey(f.Node, f.Mode), failoverPatience)
 	if err := e.carryOut(t.Context(), c, f); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]event.Reason(nil), rec.reasons); diff != "" {
 		t.Errorf("a failover that was ordered a moment ago is neither ordered nor told again: -want, +got:\n%s", diff)
-	}
-}
-
-func TestFollowsOld(t *testing.T) {
-	nodes := []*node{{obj: &v1alpha1.ValkeyNode{ObjectMeta: metav1.ObjectMeta{Name: "a-0"}, Status: v1alpha1.ValkeyNodeStatus{NodeID: "id-0"}}}}
-	cases := map[string]struct {
-		reason  string
-		id, old string
-		want    bool
-	}{
-		"Still":   {"nothing has changed since the plan was made", "id-0", "a-0", true},
-		"Another": {"Valkey has promoted another replica meanwhile", "id-1", "a-0", false},
-		"Itself":  {"a replica that was promoted follows nobody", "", "a-0", false},
-		"Unknown": {"a primary whose record is gone cannot be compared", "id-9", "", true},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := followsOld(tc.id, tc.old, nodes); got != tc.want {
-				t.Errorf("%s\nfollowsOld(...): got %v, want %v", tc.reason, got, tc.want)
-			}
-		})
 	}
 }

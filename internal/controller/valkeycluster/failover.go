@@ -21,9 +21,11 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/crossplane-contrib/provider-valkey/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-valkey/internal/manifest"
 	"github.com/crossplane-contrib/provider-valkey/internal/topology"
 	"github.com/crossplane-contrib/provider-valkey/internal/valkey"
 )
@@ -48,7 +50,7 @@ func (e *external) failOver(ctx context.Context, n *valkey.Node, a topology.Fail
 	if err != nil {
 		return err
 	}
-	if now := (&node{state: st}).myself(); now != nil && !followsOld(now.PrimaryID, a.Old, e.found.nodes) {
+	if now := (&node{state: st}).myself(); now != nil && !e.found.isMember(a.Old, now.PrimaryID) {
 		return fmt.Errorf("%s does not follow %s any more", a.Node, a.Old)
 	}
 	return n.Failover(ctx, failoverMode(a.Mode))
@@ -59,9 +61,11 @@ func (e *external) failOver(ctx context.Context, n *valkey.Node, a topology.Fail
 // them lately may not: when it hears then that the old one follows the new one, it
 // believes that each follows the other, and runs in circles for ever
 // (clusterNodeGetPrimary of Valkey 8.0 to 9.1, reached from updateShardId).
+//
+// A pod that stops soon does not wait: a newcomer is less than what its primary has.
 func (e *external) awaitOneShard(ctx context.Context, c *v1alpha1.ValkeyCluster, a topology.Failover) error {
 	old, heir := e.found.member(a.Old), e.found.member(a.Node)
-	if a.Mode != topology.FailoverDefault || old == nil || heir == nil {
+	if a.Mode != topology.FailoverDefault || old == nil || heir == nil || stopsSoon(old.pod, time.Now()) {
 		return nil
 	}
 	var last error
@@ -78,13 +82,15 @@ func (e *external) awaitOneShard(ctx context.Context, c *v1alpha1.ValkeyCluster,
 	return cmp.Or(last, err)
 }
 
-// member returns a member by its name, or nil.
-func (f *findings) member(name string) *node {
-	i := slices.IndexFunc(f.nodes, func(n *node) bool { return n.obj.GetName() == name })
-	if i < 0 {
-		return nil
+// stopsSoon tells whether half of the time has passed for which a pod goes on serving
+// after somebody deleted it.
+func stopsSoon(p *corev1.Pod, now time.Time) bool {
+	if p == nil || p.DeletionTimestamp == nil || p.DeletionGracePeriodSeconds == nil {
+		return false
 	}
-	return f.nodes[i]
+	grace := time.Duration(*p.DeletionGracePeriodSeconds) * time.Second
+	serves := min(grace, manifest.HandOver)
+	return now.Sub(p.DeletionTimestamp.Add(-grace)) >= serves/2
 }
 
 // followers returns the members that answer and follow a primary, or are about to,
@@ -122,15 +128,10 @@ func (e *external) handingOver(c *v1alpha1.ValkeyCluster, primary string) bool {
 // failoverKey is what the memory knows an order by.
 func failoverKey(name string, mode topology.FailoverMode) string { return name + string(mode) }
 
-// followsOld tells whether a primary's node id is that of the member that is to be
-// failed over, as far as that is known.
-func followsOld(id, old string, nodes []*node) bool {
-	for _, n := range nodes {
-		if n.obj.GetName() == old {
-			return n.id() == id
-		}
-	}
-	return true
+// isMember tells whether a node id is that of a member, as far as that is known.
+func (f *findings) isMember(name, id string) bool {
+	n := f.member(name)
+	return n == nil || n.id() == id
 }
 
 func failoverMode(m topology.FailoverMode) valkey.FailoverMode {
