@@ -80,6 +80,16 @@ func TestMembers(t *testing.T) {
 				}
 			}),
 		},
+		"FollowedWithTheChoice": {
+			reason: "Replicas follow in the pass that assigns the slots: nothing is left to wait for.",
+			goal:   goalOf(1, 1), snap: (&fixture{}).add(fresh("0a", 0)).add(fresh("0b", 0)),
+			want: []Action{
+				Tune{Node: "0a", NodeTimeout: 500 * time.Millisecond},
+				Tune{Node: "0b", NodeTimeout: 500 * time.Millisecond},
+				AddSlots{Node: "0a", Ranges: []SlotRange{{0, 16383}}},
+				Replicate{Node: "0b", Primary: "0a", PrimaryID: "id-0a"},
+			},
+		},
 		"ReplicaNeverStarts": {
 			reason: "A member that cannot start does not keep the others from serving for ever.",
 			goal:   goalOf(1, 1), snap: (&fixture{}).add(fresh("0a", 0)).add(pending("0b", 0)),

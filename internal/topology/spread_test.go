@@ -54,8 +54,8 @@ func seatsAt(rnd *rand.Rand, shards, members int) ([]seat, *crowd) {
 	for range shards {
 		s := seat{shard: &shard{}}
 		for range members {
-			host := rnd.IntN(8)
-			s.others = append(s.others, &member{Member: Member{Host: fmt.Sprint("n", host), Zone: fmt.Sprint("z", host%4)}})
+			host := rnd.IntN(9)
+			s.others = append(s.others, &member{Member: Member{Host: fmt.Sprint("n", host), Zone: fmt.Sprint("z", host%3)}})
 		}
 		s.shard.primary = s.others[0]
 		c.add(s.shard.primary)

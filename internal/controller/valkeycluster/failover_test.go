@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -124,6 +126,28 @@ func TestHandingOver(t *testing.T) {
 				t.Errorf("%s handingOver(...): got %v, want %v", tc.reason, got, tc.want)
 			}
 		})
+	}
+}
+
+func TestNobodyFollowsWhoHandsOver(t *testing.T) {
+	c, rec := &v1alpha1.ValkeyCluster{}, &told{}
+	e := &external{memory: newMemory(), record: rec, log: logging.NewNopLogger()}
+	e.found.nodes = []*node{following("old", ""), following("heir", "id-old"), following("n", "", noPod)}
+	e.memory.cool(c, failoverKey("heir", topology.FailoverDefault), failoverPatience)
+	follow := func(primary string) {
+		t.Helper()
+		if err := e.carryOut(t.Context(), c, topology.Replicate{Node: "n", Primary: primary, PrimaryID: "id-" + primary}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	follow("old")
+	if diff := cmp.Diff([]event.Reason(nil), rec.reasons); diff != "" {
+		t.Errorf("a member is told to follow a primary that hands over: -want, +got:\n%s", diff)
+	}
+	// It has no pod, so that the order fails, which is told.
+	follow("heir")
+	if diff := cmp.Diff([]event.Reason{"ActionFailed"}, rec.reasons); diff != "" {
+		t.Errorf("a member is not told to follow the new primary: -want, +got:\n%s", diff)
 	}
 }
 
