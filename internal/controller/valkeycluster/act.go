@@ -153,7 +153,7 @@ func (e *external) carryOut(ctx context.Context, c *v1alpha1.ValkeyCluster, a to
 			return nil
 		}
 	case topology.Failover:
-		if e.memory.cooling(c, failoverKey(a.Node, a.Mode), failoverPatience) {
+		if e.ordered(c, a) {
 			return nil
 		}
 		if err := e.awaitOneShard(ctx, c, a); err != nil {

@@ -16,6 +16,7 @@ package valkeycluster
 
 import (
 	"testing"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
@@ -43,16 +44,48 @@ type told struct{ reasons []event.Reason }
 func (t *told) Event(_ runtime.Object, e event.Event)      { t.reasons = append(t.reasons, e.Reason) }
 func (t *told) WithAnnotations(_ ...string) event.Recorder { return t }
 
-func TestFailoverIsToldAsOftenAsOrdered(t *testing.T) {
-	c := &v1alpha1.ValkeyCluster{}
-	rec := &told{}
-	e := &external{memory: newMemory(), record: rec, log: logging.NewNopLogger()}
-	f := topology.Failover{Node: "a", Mode: topology.FailoverDefault}
-	e.memory.cool(c, failoverKey(f.Node, f.Mode), failoverPatience)
-	if err := e.carryOut(t.Context(), c, f); err != nil {
-		t.Fatal(err)
+func TestOrdered(t *testing.T) {
+	planned := topology.FailoverDefault
+	cases := map[string]struct {
+		reason string
+		before topology.Failover
+		ago    time.Duration
+		now    topology.Failover
+		want   bool
+	}{
+		"Again":        {"It is under way.", topology.Failover{Node: "heir", Mode: planned}, time.Second, topology.Failover{Node: "heir", Mode: planned}, true},
+		"Lost":         {"An order that came to nothing is given again.", topology.Failover{Node: "heir", Mode: planned}, failoverPatience, topology.Failover{Node: "heir", Mode: planned}, false},
+		"Another":      {"The second one would take over from the first one.", topology.Failover{Node: "heir", Mode: planned}, failoverPatience, topology.Failover{Node: "n", Mode: planned}, true},
+		"AnotherLost":  {"The server has given up: another one may try.", topology.Failover{Node: "heir", Mode: planned}, manualFailover, topology.Failover{Node: "n", Mode: planned}, false},
+		"AnotherShard": {"Shards do not wait for each other.", topology.Failover{Node: "other", Mode: planned}, time.Second, topology.Failover{Node: "n", Mode: planned}, false},
+		"Forced":       {"A dead primary waits for nobody.", topology.Failover{Node: "heir", Mode: planned}, time.Second, topology.Failover{Node: "n", Mode: topology.FailoverForce}, false},
+		"ForcedAgain":  {"It is under way, too.", topology.Failover{Node: "heir", Mode: topology.FailoverForce}, time.Second, topology.Failover{Node: "heir", Mode: topology.FailoverForce}, true},
 	}
-	if diff := cmp.Diff([]event.Reason(nil), rec.reasons); diff != "" {
-		t.Errorf("a failover that was ordered a moment ago is neither ordered nor told again: -want, +got:\n%s", diff)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := &v1alpha1.ValkeyCluster{}
+			e := &external{memory: newMemory()}
+			e.found.nodes = []*node{following("heir", "id-old"), following("n", "id-old"), following("other", "", shard(1))}
+			e.memory.of(c).orders[failoverKey(tc.before.Node, tc.before.Mode)] = time.Now().Add(-tc.ago)
+			if got := e.ordered(c, tc.now); got != tc.want {
+				t.Errorf("%s ordered(...): got %v, want %v", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestFailoverIsToldAsOftenAsOrdered(t *testing.T) {
+	for _, ordered := range []string{"a", "b"} {
+		c := &v1alpha1.ValkeyCluster{}
+		rec := &told{}
+		e := &external{memory: newMemory(), record: rec, log: logging.NewNopLogger()}
+		e.found.nodes = []*node{following("a", "id-old"), following("b", "id-old")}
+		e.memory.cool(c, failoverKey(ordered, topology.FailoverDefault), failoverPatience)
+		if err := e.carryOut(t.Context(), c, topology.Failover{Node: "a", Mode: topology.FailoverDefault}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]event.Reason(nil), rec.reasons); diff != "" {
+			t.Errorf("a failover that was ordered a moment ago, to %s, is neither ordered nor told again: -want, +got:\n%s", ordered, diff)
+		}
 	}
 }

@@ -35,17 +35,17 @@ const (
 	// of the shard know that its two sides belong together. They hear of each other
 	// within half a node timeout.
 	gossipPatience = 1500 * time.Millisecond
+	// manualFailover is how long a server tries to carry out CLUSTER FAILOVER
+	// (CLUSTER_MF_TIMEOUT of Valkey 8.0 to 9.1).
+	manualFailover = 5 * time.Second
 	// gossipInterval is how often they are asked meanwhile.
 	gossipInterval = 100 * time.Millisecond
 )
 
-// failOver orders a failover. One that is not of the default mode may lose writes,
-// so that the replica is asked again first: since it answered last, Valkey may have
-// promoted another one by itself, which it follows now.
+// failOver orders a failover. The replica is asked again first: since it answered
+// last, another one may have been promoted, which it follows now. It would take over
+// from that one.
 func (e *external) failOver(ctx context.Context, n *valkey.Node, a topology.Failover) error {
-	if a.Mode == topology.FailoverDefault {
-		return n.Failover(ctx, failoverMode(a.Mode))
-	}
 	st, err := n.State(ctx)
 	if err != nil {
 		return err
@@ -122,6 +122,24 @@ func (e *external) handingOver(c *v1alpha1.ValkeyCluster, primary string) bool {
 	return p != nil && slices.ContainsFunc(e.found.nodes, func(n *node) bool {
 		return n != p && n.obj.Spec.ShardIndex == p.obj.Spec.ShardIndex &&
 			e.memory.cooling(c, failoverKey(n.obj.GetName(), topology.FailoverDefault), failoverPatience)
+	})
+}
+
+// ordered tells whether a failover need not, or must not, be ordered now. One that
+// was ordered a moment ago is under way. Nor may another replica of the shard be told
+// to hand over as long as the first one may still take over: it would do so after it,
+// for nothing.
+func (e *external) ordered(c *v1alpha1.ValkeyCluster, a topology.Failover) bool {
+	if e.memory.cooling(c, failoverKey(a.Node, a.Mode), failoverPatience) {
+		return true
+	}
+	if a.Mode != topology.FailoverDefault {
+		return false
+	}
+	return slices.ContainsFunc(e.found.nodes, func(n *node) bool {
+		name := n.obj.GetName()
+		return name != a.Node && int(n.obj.Spec.ShardIndex) == a.Shard &&
+			e.memory.cooling(c, failoverKey(name, topology.FailoverDefault), manualFailover)
 	})
 }
 

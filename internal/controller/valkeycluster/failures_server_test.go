@@ -166,6 +166,34 @@ func TestHandoverOrderedTwice(t *testing.T) {
 	}
 }
 
+// A handover that another replica of the shard was told of meanwhile, by a provider
+// that ended since, is not ordered: it would be a second one.
+func TestHandoverOvertaken(t *testing.T) {
+	r := newRig(t, "9.1", 3, 2)
+	old := r.primary(0)
+	first := r.replicaOf(old)
+	second := r.replicaOf(old, first)
+	shard := int(r.pods[old].obj.Spec.ShardIndex)
+	must(t, r.servers[first].Node().Failover(t.Context(), valkey.FailoverDefault))
+	valkeyserver.Await(t, 10*time.Second, "the second replica to follow the first one", func() string {
+		st, err := r.servers[second].Node().State(t.Context())
+		switch {
+		case err != nil:
+			return err.Error()
+		case st.Myself().PrimaryID != r.id(first):
+			return "it follows " + st.Myself().PrimaryID
+		}
+		return ""
+	})
+	// What the provider found is from before.
+	must(t, r.carryOut(topology.Failover{Node: second, Mode: topology.FailoverDefault, Shard: shard, Old: old}))
+	r.converge()
+	r.passes(2 * time.Second)
+	if got := r.primary(0); got != first {
+		t.Errorf("after %s had taken over from %s, %s took over from it", first, old, got)
+	}
+}
+
 // Users of running servers change, and go while they are logged in, under traffic and
 // without a server that ends.
 func TestUsersChangeUnderTraffic(t *testing.T) {
