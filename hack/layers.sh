@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs targets of the Makefile one after the other, each to its end whatever the
-# others came to, and sums up: how long each took, the end of what a failed one
-# printed, and as the last line the number of tests.
+# others came to, and sums up: the end of what a failed one printed, what its failed
+# tests said, how long each took, and as the last line the number of tests.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 dir=_output/test
@@ -38,6 +38,10 @@ done
 for layer in "${broken[@]}"; do
 	printf '\n=== the end of %s/%s.log\n' "$dir" "$layer"
 	tail -n 40 "$dir/$layer.log"
+done
+# What the failed tests said, without what they print of the state of things.
+for layer in "${broken[@]}"; do
+	awk '/^=== FAIL: / || /^ +[a-z0-9_]+_test\.go:[0-9]+: / && !/: In / { print substr($0, 1, 400) }' "$dir/$layer.log"
 done
 printf '\n%s%-21s %5d s\n\n' "$report" all $SECONDS
 echo "$passed passed, $failed failed, $skipped skipped" | tee "$dir/summary"
