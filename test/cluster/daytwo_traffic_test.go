@@ -298,7 +298,7 @@ func (w *watched) failoversAtMost(n int) {
 			w.Errorf("shard %s was failed over %d times, at most %d are needed", shard, have, n)
 		}
 	}
-	w.Logf("failovers by the servers: %v; told of, by shard: %v, for balance: %v", seen, byShard, balanced)
+	w.Logf("failovers by the servers: %v (%s); told of, by shard: %v, for balance: %v", seen, w.takeovers.all(), byShard, balanced)
 	for s, have := range byShard {
 		if have > n {
 			w.Errorf("failover of shard %s was ordered %d times, at most %d are needed", s, have, n)

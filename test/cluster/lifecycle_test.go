@@ -129,9 +129,10 @@ func TestEditsWhileCreating(t *testing.T) {
 	first := ns[0]
 
 	s.edit("a", func(c *v1alpha1.ValkeyCluster) { c.Spec.Shards = 3 })
-	s.config("c", v1alpha1.ValkeyConfigSpec{Valkey: map[string]string{"maxclients": "321"}})
+	// The second setting, which is told of as ignored, shows that the edit has been seen.
+	s.config("c", v1alpha1.ValkeyConfigSpec{Valkey: map[string]string{"maxclients": "321", "cluster-enabled": "no"}})
 	deferred := func(c *v1alpha1.ValkeyCluster) bool {
-		return c.Status.State == v1alpha1.StateCreating && c.Status.ObservedGeneration == c.GetGeneration() &&
+		return c.Status.GetCondition("SettingsAccepted").Reason == "Overridden" && c.Status.State == v1alpha1.StateCreating && c.Status.ObservedGeneration == c.GetGeneration() &&
 			c.Status.TargetSpec != nil && c.Status.TargetSpec.Shards == 2
 	}
 	s.awaitCluster("a", "deferring the edit", 20*time.Second, deferred)

@@ -18,6 +18,8 @@ package cluster
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -40,6 +42,8 @@ type takeovers struct {
 	mu     sync.Mutex
 	owner  map[int]claim
 	counts map[int]int
+	// story tells of each, for who reads of a failed test.
+	story []string
 }
 
 // watchTakeovers asks a member of the cluster ten times a second, until the test ends.
@@ -72,11 +76,15 @@ func (o *takeovers) ask(ctx context.Context, c vk.Client) {
 	if err != nil {
 		return
 	}
-	nodes, err := valkey.ParseClusterNodes(reply)
-	if err != nil {
-		return
+	if nodes, err := parseView(reply); err == nil {
+		o.note(nodes)
 	}
-	o.note(nodes)
+}
+
+// parseView reads CLUSTER NODES as valkey-go 1.0.79 returns it: with a prefix of
+// RESP3, which would make another id of the first one.
+func parseView(reply string) ([]valkey.PeerNode, error) {
+	return valkey.ParseClusterNodes(strings.TrimPrefix(reply, "txt:"))
 }
 
 // note takes in one server's view, which may be an old one.
@@ -95,6 +103,7 @@ func (o *takeovers) note(view []valkey.PeerNode) {
 		o.owner[slot] = claim{id: n.ID, epoch: n.ConfigEpoch}
 		if known && old.id != n.ID {
 			o.counts[slot]++
+			o.story = append(o.story, fmt.Sprintf("%s: slot %d from %.8s (epoch %d) to %.8s (%d)", time.Now().UTC().Format("15:04:05.000"), slot, old.id, old.epoch, n.ID, n.ConfigEpoch))
 		}
 	}
 }
@@ -104,6 +113,13 @@ func (o *takeovers) of(slot int) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.counts[slot]
+}
+
+// all tells of all failovers.
+func (o *takeovers) all() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return strings.Join(o.story, "; ")
 }
 
 func TestTakeovers(t *testing.T) {
@@ -117,5 +133,12 @@ func TestTakeovers(t *testing.T) {
 	o.note([]valkey.PeerNode{primary("a", 6, 0), primary("b", 5, 100)}) // a failover back
 	if a, b := o.of(0), o.of(100); a != 2 || b != 0 {
 		t.Errorf("got %d and %d failovers, want 2 and 0", a, b)
+	}
+}
+
+func TestParseView(t *testing.T) {
+	got, err := parseView("txt:0a1b 10.0.0.1:6379@16379 myself,master - 0 0 1 connected 0-16383\n")
+	if err != nil || len(got) != 1 || got[0].ID != "0a1b" {
+		t.Errorf("parseView(...): got %v, %v, want one node 0a1b", got, err)
 	}
 }
