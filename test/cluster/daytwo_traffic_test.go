@@ -185,6 +185,12 @@ func (w *watched) unharmed(stall time.Duration) {
 	w.verify(w.cluster)
 }
 
+// verify is that of the space, as the client that makes the traffic.
+func (w *watched) verify(cluster string) {
+	w.Helper()
+	w.verifyAs(cluster, vk.ClientOption{Username: w.options.Username, Password: w.options.Password, TLSConfig: w.options.TLS})
+}
+
 // scale returns a function that sets the numbers of shards and of replicas.
 func (w *watched) scale(shards, replicas int) func() {
 	return func() {

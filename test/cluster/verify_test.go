@@ -119,11 +119,17 @@ func (s *space) members(ctx context.Context, cluster string) ([]member, error) {
 // and that a client can use it without a password.
 func (s *space) verify(cluster string) {
 	s.Helper()
+	s.verifyAs(cluster, vk.ClientOption{})
+}
+
+// verifyAs is verify for clients that need TLS or a password.
+func (s *space) verifyAs(cluster string, o vk.ClientOption) {
+	s.Helper()
 	if err := s.topology(s.Context(), cluster); err != nil {
 		s.Errorf("ValkeyCluster %s: %v", cluster, err)
 		return
 	}
-	if err := s.use(s.Context(), cluster); err != nil {
+	if err := s.use(s.Context(), cluster, o); err != nil {
 		s.Errorf("ValkeyCluster %s: %v", cluster, err)
 	}
 }
@@ -255,10 +261,10 @@ func (s *space) dial(cluster string, o vk.ClientOption) (vk.Client, error) {
 }
 
 // use writes and reads a thousand keys as a client does.
-func (s *space) use(ctx context.Context, cluster string) error {
+func (s *space) use(ctx context.Context, cluster string, o vk.ClientOption) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	c, err := s.dial(cluster, vk.ClientOption{})
+	c, err := s.dial(cluster, o)
 	if err != nil {
 		return fmt.Errorf("client: %w", err)
 	}
