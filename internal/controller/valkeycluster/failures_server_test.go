@@ -176,14 +176,7 @@ func TestHandoverOvertaken(t *testing.T) {
 	shard := int(r.pods[old].obj.Spec.ShardIndex)
 	must(t, r.servers[first].Node().Failover(t.Context(), valkey.FailoverDefault))
 	valkeyserver.Await(t, 10*time.Second, "the second replica to follow the first one", func() string {
-		st, err := r.servers[second].Node().State(t.Context())
-		switch {
-		case err != nil:
-			return err.Error()
-		case st.Myself().PrimaryID != r.id(first):
-			return "it follows " + st.Myself().PrimaryID
-		}
-		return ""
+		return r.notFollowing(second, first)
 	})
 	// What the provider found is from before.
 	must(t, r.carryOut(topology.Failover{Node: second, Mode: topology.FailoverDefault, Shard: shard, Old: old}))

@@ -46,20 +46,25 @@ func TestNewcomerLivesThroughHandover(t *testing.T) {
 			valkeyserver.Await(t, 10*time.Second, "the newcomer to follow the heir", func() string {
 				r.look()
 				must(t, r.carryOut(f))
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
-				st, err := r.servers[name].Node().State(ctx)
-				switch {
-				case err != nil:
-					return err.Error()
-				case st.Myself().PrimaryID != r.id(heir):
-					return "it follows " + st.Myself().PrimaryID
-				}
-				return ""
+				return r.notFollowing(name, heir)
 			})
 			r.converge()
 		}
 	})
+}
+
+// notFollowing says whom a member follows instead of another one, or "".
+func (r *rig) notFollowing(name, primary string) string {
+	ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+	defer cancel()
+	st, err := r.servers[name].Node().State(ctx)
+	switch {
+	case err != nil:
+		return err.Error()
+	case st.Myself().PrimaryID != r.id(primary):
+		return "it follows " + st.Myself().PrimaryID
+	}
+	return ""
 }
 
 // replicaOf returns a replica of a member that is none of others, or "".
