@@ -67,6 +67,7 @@ type config struct {
 	rate           int
 	metricsAddr    string
 	healthAddr     string
+	pprofAddr      string
 	zoneSpread     string
 	pullSecrets    []string
 	changelogs     bool
@@ -98,6 +99,7 @@ func flags(args []string) config {
 	app.Flag("max-reconcile-rate", "Highest number of passes a second, and of passes at once.").Default("100").IntVar(&c.rate)
 	app.Flag("metrics-bind-address", "Address of the metrics endpoint.").Default(":8080").StringVar(&c.metricsAddr)
 	app.Flag("health-probe-bind-address", "Address of the health endpoints.").Default(":8081").StringVar(&c.healthAddr)
+	app.Flag("pprof-bind-address", "Address at which Go profiles of the provider itself can be read, nowhere if empty.").StringVar(&c.pprofAddr)
 	app.Flag("default-zone-spread", "Zone spread of clusters that do not set one: bestEffort or required.").Envar("DEFAULT_ZONE_SPREAD").
 		Default(string(v1alpha1.ZoneSpreadBestEffort)).EnumVar(&c.zoneSpread, string(v1alpha1.ZoneSpreadBestEffort), string(v1alpha1.ZoneSpreadRequired))
 	app.Flag("image-pull-secret", "Secret that every pod pulls its image with (repeatable). It must exist in the clusters' namespaces.").StringsVar(&c.pullSecrets)
@@ -215,6 +217,7 @@ func options(c config, scheme *runtime.Scheme) ctrl.Options {
 		},
 		Metrics:                       metricsserver.Options{BindAddress: c.metricsAddr},
 		HealthProbeBindAddress:        c.healthAddr,
+		PprofBindAddress:              c.pprofAddr,
 		LeaderElection:                c.leaderElection,
 		LeaderElectionID:              "crossplane-leader-election-provider-valkey",
 		LeaderElectionResourceLock:    resourcelock.LeasesResourceLock,

@@ -21,6 +21,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -40,6 +41,7 @@ const providerVar = "VALKEY_TEST_PROVIDER"
 type provider struct {
 	bin, kubeconfig, log string
 	metrics, health      string
+	profiles             string
 
 	cmd  *exec.Cmd
 	done chan struct{}
@@ -57,7 +59,7 @@ func newProvider(t *testing.T, kubeconfig string) *provider {
 	if p.bin == "" {
 		t.Fatalf("%s is not set: this test needs the path of the provider, which make sets", providerVar)
 	}
-	for _, addr := range []*string{&p.metrics, &p.health} {
+	for _, addr := range []*string{&p.metrics, &p.health, &p.profiles} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -76,7 +78,7 @@ func (p *provider) start() error {
 	}
 	defer f.Close() //nolint:errcheck // The child has its own.
 	p.cmd = exec.Command(p.bin, "--metrics-bind-address="+p.metrics, "--health-probe-bind-address="+p.health,
-		"--max-rolling-clusters="+strconv.Itoa(*rolling))
+		"--pprof-bind-address="+p.profiles, "--max-rolling-clusters="+strconv.Itoa(*rolling))
 	p.cmd.Env = append(os.Environ(), "KUBECONFIG="+p.kubeconfig)
 	p.cmd.Stdout, p.cmd.Stderr = f, f
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -139,6 +141,29 @@ func (p *provider) metric(ctx context.Context, name string) (float64, error) {
 		}
 	})
 	return sum, err
+}
+
+// profile writes a profile of the provider to a file beside the report, if there is
+// one.
+func (p *provider) profile(ctx context.Context, kind string) error {
+	if *output == "" {
+		return nil
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.profiles+"/debug/pprof/"+kind, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close() //nolint:errcheck // Only read.
+	b, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("cannot read the profile %s: %s: %w", kind, resp.Status, err)
+	}
+	name, _, _ := strings.Cut(kind, "?")
+	return os.WriteFile(strings.TrimSuffix(*output, ".json")+"-"+name+".pprof", b, 0o600)
 }
 
 // get reads a page line by line, and counts the lines that begin and end with

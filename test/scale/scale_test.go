@@ -279,6 +279,11 @@ func (w *world) rest(t *testing.T) {
 	w.report.tell("rest: heap in use", heap/(1<<20), "MiB")
 	servers, conns := w.sim.Count()
 	w.report.tell("rest: connections for each server", float64(conns)/float64(servers), "")
+	for _, kind := range []string{"heap", "profile?seconds=30"} {
+		if err := w.provider.profile(t.Context(), kind); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // boundWrites fails if the provider has written anything since a mark.
