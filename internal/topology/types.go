@@ -37,8 +37,8 @@ type Goal struct {
 	// SyncDelay is the repl-diskless-sync-delay that members must have once the
 	// cluster is formed.
 	SyncDelay time.Duration
-	// NewName returns the name of the kth new member of a shard. It must always
-	// return the same name for the same arguments.
+	// NewName returns the name of the kth new member of a shard, which must be
+	// the same for the same arguments and the same snapshot.
 	NewName func(shard, k int) string
 }
 

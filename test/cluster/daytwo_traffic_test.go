@@ -34,6 +34,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	vk "github.com/valkey-io/valkey-go"
@@ -73,6 +74,8 @@ type watched struct {
 	data    *witness.Dataset
 	// takeovers are the failovers since the traffic began.
 	takeovers *takeovers
+	// named are the members by name, of those that were there when the cluster had settled.
+	named map[string]types.UID
 }
 
 // watch makes a cluster of three shards with a config of its own under traffic.
@@ -220,13 +223,31 @@ func (w *watched) settle(ok func(v1alpha1.ValkeyNode) bool) func() {
 					return false, state + "; node " + n.Name + " is still there", nil
 				}
 			}
-			return converged(c) && len(nodes) == int(c.Spec.Shards*(c.Spec.ReplicasPerShard+1)), state, nil
+			if !converged(c) || len(nodes) != int(c.Spec.Shards*(c.Spec.ReplicasPerShard+1)) {
+				return false, state, nil
+			}
+			w.namedAnew(nodes)
+			return true, state, nil
 		})
 	}
 }
 
-// noneOf holds for members that are others than these. The name of a member that is
-// gone may be given again, its UID never.
+// namedAnew checks that no member has the name of an earlier one. Clients that verify
+// certificates connect to names, and DNS answers are cached.
+func (w *watched) namedAnew(nodes []v1alpha1.ValkeyNode) {
+	w.Helper()
+	if w.named == nil {
+		w.named = map[string]types.UID{}
+	}
+	for _, n := range nodes {
+		if uid, ok := w.named[n.Name]; ok && uid != n.UID {
+			w.Errorf("member %s has the name of an earlier one", n.Name)
+		}
+		w.named[n.Name] = n.UID
+	}
+}
+
+// noneOf holds for members that are others than these.
 func noneOf(old ...v1alpha1.ValkeyNode) func(v1alpha1.ValkeyNode) bool {
 	return func(n v1alpha1.ValkeyNode) bool {
 		return !slices.ContainsFunc(old, func(o v1alpha1.ValkeyNode) bool { return o.UID == n.UID })

@@ -28,6 +28,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"golang.org/x/sync/errgroup"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -71,6 +72,10 @@ func (e *external) act(ctx context.Context, c *v1alpha1.ValkeyCluster) error {
 	}
 	var failed []error
 	for _, w := range waves(f.plan.Actions) {
+		w, err := e.timely(ctx, c, w)
+		if err != nil {
+			failed = append(failed, err)
+		}
 		if err := each(w, func(a topology.Action) error { return e.carryOut(ctx, c, a) }); err != nil {
 			failed = append(failed, err)
 		}
@@ -83,6 +88,28 @@ func (e *external) act(ctx context.Context, c *v1alpha1.ValkeyCluster) error {
 			return e.unlessWritten(c, "gate of "+string(n.obj.GetUID()), strconv.FormatBool(n.synced()), func() error { return e.writeGate(ctx, n) })
 		}))
 	return errors.Join(failed...)
+}
+
+// timely leaves out the making of members while there are some that this pass has
+// not seen, as the cache may be behind: it could be those that are missing, and they
+// would be made again by other names.
+func (e *external) timely(ctx context.Context, c *v1alpha1.ValkeyCluster, as []topology.Action) ([]topology.Action, error) {
+	isCreate := func(a topology.Action) bool { _, ok := a.(topology.CreateNode); return ok }
+	if !slices.ContainsFunc(as, isCreate) {
+		return as, nil
+	}
+	without := slices.DeleteFunc(slices.Clone(as), isCreate)
+	nl := &v1alpha1.ValkeyNodeList{}
+	if err := e.live.List(ctx, nl, client.InNamespace(c.GetNamespace()), client.MatchingLabels{manifest.LabelInstance: c.GetName()}); err != nil {
+		return without, fmt.Errorf("cannot list ValkeyNodes: %w", err)
+	}
+	unseen := func(n v1alpha1.ValkeyNode) bool {
+		return metav1.IsControlledBy(&n, c) && !slices.ContainsFunc(e.found.nodes, func(f *node) bool { return f.obj.GetUID() == n.GetUID() })
+	}
+	if slices.ContainsFunc(nl.Items, unseen) {
+		return without, nil
+	}
+	return as, nil
 }
 
 // each runs a function for all elements, many at once, and joins the errors.

@@ -21,9 +21,14 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/crossplane-contrib/provider-valkey/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-valkey/internal/manifest"
 	"github.com/crossplane-contrib/provider-valkey/internal/topology"
 )
 
@@ -87,5 +92,52 @@ func TestFailoverIsToldAsOftenAsOrdered(t *testing.T) {
 		if diff := cmp.Diff([]event.Reason(nil), rec.reasons); diff != "" {
 			t.Errorf("a failover that was ordered a moment ago, to %s, is neither ordered nor told again: -want, +got:\n%s", ordered, diff)
 		}
+	}
+}
+
+func TestTimely(t *testing.T) {
+	c := &v1alpha1.ValkeyCluster{ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: "ns", UID: "u"}}
+	member := func(name string, edits ...func(*v1alpha1.ValkeyNode)) *v1alpha1.ValkeyNode {
+		n := manifest.Node(c, name, 0, manifest.NodeTemplate{})
+		n.SetUID(types.UID("uid-" + name))
+		for _, e := range edits {
+			e(n)
+		}
+		return n
+	}
+	foreign := func(n *v1alpha1.ValkeyNode) { n.OwnerReferences[0].UID = "another" }
+	create, tune := topology.CreateNode{Name: "c-new"}, topology.Tune{Node: "c-a"}
+	cases := map[string]struct {
+		reason string
+		live   []*v1alpha1.ValkeyNode
+		wave   []topology.Action
+		want   []topology.Action
+	}{
+		"Seen":     {"All that there is was seen.", []*v1alpha1.ValkeyNode{member("c-a")}, []topology.Action{create, tune}, []topology.Action{create, tune}},
+		"Unseen":   {"What is missing may have been made before.", []*v1alpha1.ValkeyNode{member("c-a"), member("c-b")}, []topology.Action{create, tune}, []topology.Action{tune}},
+		"Renewed":  {"One of the same name is another member.", []*v1alpha1.ValkeyNode{member("c-a", func(n *v1alpha1.ValkeyNode) { n.UID = "later" })}, []topology.Action{create}, nil},
+		"Left":     {"One that is gone already leaves a place.", nil, []topology.Action{create}, []topology.Action{create}},
+		"Foreign":  {"Those of somebody else are never waited for.", []*v1alpha1.ValkeyNode{member("c-a"), member("c-b", foreign)}, []topology.Action{create}, []topology.Action{create}},
+		"NoCreate": {"Nothing else waits.", []*v1alpha1.ValkeyNode{member("c-b")}, []topology.Action{tune}, []topology.Action{tune}},
+	}
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			live := fake.NewClientBuilder().WithScheme(scheme)
+			for _, n := range tc.live {
+				live.WithObjects(n)
+			}
+			e := &external{live: live.Build(), found: findings{nodes: []*node{{obj: member("c-a")}}}}
+			got, err := e.timely(t.Context(), c, tc.wave)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s timely(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }

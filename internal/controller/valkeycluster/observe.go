@@ -245,15 +245,31 @@ func (e *external) plan(c *v1alpha1.ValkeyCluster, t transition, now time.Time) 
 		Shards: shards, Replicas: replicas, Template: hash,
 		NodeTimeout: duration(f.template.Settings[keyNodeTimeout], time.Millisecond),
 		SyncDelay:   defaultSyncDelay,
-		NewName: func(shard, k int) string {
-			return manifest.NodeName(c.GetName(), fmt.Sprintf("%s/%d/%s/%d", c.GetUID(), shard, hash, k))
-		},
+		NewName:     namer(c, hash, f.nodes),
 	}
 	if s, ok := f.template.Settings[keySyncDelay]; ok {
 		goal.SyncDelay = duration(s, time.Second)
 	}
 	f.plan = topology.Next(goal, topology.Snapshot{Members: f.members})
 	f.place.await(c, e.options.MaxRolling, &f.plan)
+}
+
+// namer names new members. The same findings give the same names, so that what is
+// asked for twice is made once. Later findings give others: the name of a member
+// that left is not given again, since clients that verify certificates connect to
+// names, and DNS answers with the former address for as long as a record may be
+// cached, which is up to 30 s. A member that served was told in the cluster's status,
+// so its resource version is another one since.
+func namer(c *v1alpha1.ValkeyCluster, template string, nodes []*node) func(shard, k int) string {
+	uids := make([]string, 0, len(nodes))
+	for _, n := range nodes {
+		uids = append(uids, string(n.obj.GetUID()))
+	}
+	slices.Sort(uids)
+	seed := fmt.Sprintf("%s/%s/%s/%s", c.GetUID(), c.GetResourceVersion(), template, strings.Join(uids, ","))
+	return func(shard, k int) string {
+		return manifest.NodeName(c.GetName(), fmt.Sprintf("%s/%d/%d", seed, shard, k))
+	}
 }
 
 // exists tells whether the objects around the members were ever made. A cluster

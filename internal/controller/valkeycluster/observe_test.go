@@ -19,6 +19,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-contrib/provider-valkey/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-valkey/internal/topology"
@@ -45,6 +47,36 @@ func TestNextLook(t *testing.T) {
 			}}
 			if got := e.nextLook(&v1alpha1.ValkeyCluster{}); got != tc.want {
 				t.Errorf("%s nextLook(...): got %s, want %s", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestNamer(t *testing.T) {
+	member := func(uid types.UID) *node {
+		return &node{obj: &v1alpha1.ValkeyNode{ObjectMeta: metav1.ObjectMeta{UID: uid}}}
+	}
+	cluster := func(version string) *v1alpha1.ValkeyCluster {
+		return &v1alpha1.ValkeyCluster{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "u", ResourceVersion: version}}
+	}
+	first := namer(cluster("1"), "t", []*node{member("a"), member("b")})(0, 0)
+	cases := map[string]struct {
+		reason string
+		got    string
+		same   bool
+	}{
+		"Again":           {"What is asked for twice is made once.", namer(cluster("1"), "t", []*node{member("a"), member("b")})(0, 0), true},
+		"AnyOrder":        {"Lists come in any order.", namer(cluster("1"), "t", []*node{member("b"), member("a")})(0, 0), true},
+		"Second":          {"Members made in one pass are told apart.", namer(cluster("1"), "t", []*node{member("a"), member("b")})(0, 1), false},
+		"AnotherShard":    {"So are those of shards.", namer(cluster("1"), "t", []*node{member("a"), member("b")})(1, 0), false},
+		"AnotherTemplate": {"A change under way gives other members.", namer(cluster("1"), "s", []*node{member("a"), member("b")})(0, 0), false},
+		"OneLeft":         {"The names of those that left are cached.", namer(cluster("1"), "t", []*node{member("a")})(0, 0), false},
+		"SameSetLater":    {"One came and left since.", namer(cluster("2"), "t", []*node{member("a"), member("b")})(0, 0), false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if same := tc.got == first; same != tc.same {
+				t.Errorf("%s the name is the same: %v, want %v", tc.reason, same, tc.same)
 			}
 		})
 	}
