@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 	"time"
 
@@ -61,7 +62,11 @@ func TestDayTwoCordon(t *testing.T) {
 	onlyFull(t)
 	w := watch(t, 8, newest, 1)
 	before := w.hosts()
-	w.step("cordon n3", func() { w.cordon("n3") }, w.settle(nil))
+	onN3 := slices.DeleteFunc(w.mustNodes(w.cluster), func(n v1alpha1.ValkeyNode) bool { return before[n.Name] != "n3" })
+	if len(onN3) == 0 {
+		t.Fatalf("nothing runs on n3: %v", before)
+	}
+	w.step("cordon n3", func() { w.cordon("n3") }, w.settle(noneOf(onN3...)))
 	for name, host := range w.hosts() {
 		if host == "n3" {
 			t.Errorf("%s is still on n3", name)
