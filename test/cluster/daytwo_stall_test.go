@@ -17,6 +17,7 @@
 package cluster
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -53,8 +54,12 @@ func TestDayTwoRollStalls(t *testing.T) {
 		"Downgrade": {
 			reason: "A newer server sends an older one what that can read, unless there is something that it cannot: a field that expires.",
 			before: func(w *watched) {
-				w.send("HSET", "expiring", "field", "value")
-				w.send("HEXPIRE", "expiring", "3600", "FIELDS", "1", "field")
+				// So many that every shard has some: one without could be rolled.
+				for i := range 30 {
+					key := fmt.Sprintf("expiring:%d", i)
+					w.send("HSET", key, "field", "value")
+					w.send("HEXPIRE", key, "3600", "FIELDS", "1", "field")
+				}
 			},
 			breaks: func(c *v1alpha1.ValkeyConfigSpec) { c.ImageRef = menu("8.0") },
 			told:   []string{"8.0", "older"},
