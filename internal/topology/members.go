@@ -109,15 +109,18 @@ func shakes(m, o *member) bool {
 	return false
 }
 
-// replicate makes members follow the primary of their shard.
+// replicate makes members follow the primary of their shard. One whose pod is about
+// to stop is not followed any more where another one takes over: who has just met the
+// two would not know yet that they are of one shard, and hang.
 func (w *world) replicate() {
 	for _, s := range w.shards {
 		p := s.primary
 		if p == nil || s.holder != "" {
 			continue
 		}
+		handsOver := p.PodDeleting && slices.ContainsFunc(s.members, func(m *member) bool { return !m.PodDeleting && inSync(m, p) })
 		for _, m := range s.live() {
-			if m == p || !w.shouldFollow(m, p) {
+			if m == p || handsOver || !w.shouldFollow(m, p) {
 				continue
 			}
 			w.do(Replicate{Node: m.Name, Primary: p.Name, PrimaryID: p.ID})

@@ -207,6 +207,24 @@ func TestRoll(t *testing.T) {
 				Failover{Node: "0b", Mode: FailoverDefault, Shard: 0, Old: "0a", Why: "the pod of 0a is being deleted"},
 			},
 		},
+		"NewcomerOfAnEvictedPrimary": {
+			reason: "It follows the heir: who begins to follow the other one now would hang when that hands over.",
+			goal:   goalOf(2, 1),
+			snap: formed(2, 1).with("0a", func(m *Member) { m.PodDeleting = true }).add(fresh("0x", 0)).
+				view(func(by, of string, _ *Peer) bool { return by != "0x" || of != "0b" }),
+			want: []Action{
+				Tune{Node: "0a", NodeTimeout: 5 * time.Second},
+				Failover{Node: "0b", Mode: FailoverDefault, Shard: 0, Old: "0a", Why: "the pod of 0a is being deleted"},
+			},
+		},
+		"NewcomerOfAnEvictedOnlyMember": {
+			reason: "Without an heir it is the newcomer that has to become one.",
+			goal:   goalOf(2, 0), snap: formed(2, 0).with("0a", func(m *Member) { m.PodDeleting = true }).add(fresh("0x", 0)),
+			want: []Action{
+				Tune{Node: "0a", NodeTimeout: 5 * time.Second},
+				Replicate{Node: "0x", Primary: "0a", PrimaryID: "id-0a"},
+			},
+		},
 		"PrimaryEvictedWhileSlotsMove": {
 			reason: "It does not wait for a migration.",
 			goal:   goalOf(2, 1), snap: formed(2, 1).with("0a", func(m *Member) {

@@ -464,11 +464,18 @@ func (w *world) quorum() bool {
 	return alive > len(w.stale)
 }
 
+// hasView tells whether a member is part of the cluster, so that its view counts. A
+// newcomer that neither follows nor holds anything has yet to hear of the others: it
+// has no vote, and waiting for it would take the time of a pod that is about to stop.
+func (m *member) hasView() bool {
+	return m.joined && (m.Phase != PhaseJoining || !m.Process.Primary || m.slots() > 0)
+}
+
 // agreeOnReplica tells whether all members that are part of the cluster see a
 // member as a settled replica of a primary.
 func (w *world) agreeOnReplica(r, p *member) bool {
 	for _, m := range w.live {
-		if m == r || !m.joined {
+		if m == r || !m.hasView() {
 			continue
 		}
 		v, ok := m.Process.Peers[r.ID]
@@ -483,7 +490,7 @@ func (w *world) agreeOnReplica(r, p *member) bool {
 // exactly the slots that it claims.
 func (w *world) agreeOnPrimary(p *member) bool {
 	for _, m := range w.live {
-		if m == p || !m.joined {
+		if m == p || !m.hasView() {
 			continue
 		}
 		v, ok := m.Process.Peers[p.ID]

@@ -74,7 +74,7 @@ type watched struct {
 	data    *witness.Dataset
 	// takeovers are the failovers since the traffic began.
 	takeovers *takeovers
-	// named are the members by name, of those that were there when the cluster had settled.
+	// named are the members by name, of all times at which the cluster had settled.
 	named map[string]types.UID
 }
 
@@ -124,6 +124,7 @@ func (w *watched) lock() func(*v1alpha1.ValkeyCluster) {
 // begin fills the cluster with keys of every type and puts it under traffic.
 func (w *watched) begin(keys int) {
 	w.Helper()
+	w.namedAnew(w.mustNodes(w.cluster))
 	c, err := witness.NewClient(w.options)
 	if err != nil {
 		w.Fatal(err)

@@ -159,8 +159,11 @@ func (p *provider) profile(ctx context.Context, kind string) error {
 	}
 	defer resp.Body.Close() //nolint:errcheck // Only read.
 	b, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("cannot read the profile %s: %s: %w", kind, resp.Status, err)
+	if err != nil {
+		return fmt.Errorf("cannot read the profile %s: %w", kind, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("cannot read the profile %s: %s", kind, resp.Status)
 	}
 	name, _, _ := strings.Cut(kind, "?")
 	return os.WriteFile(strings.TrimSuffix(*output, ".json")+"-"+name+".pprof", b, 0o600)

@@ -15,6 +15,8 @@
 package valkeycluster
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -25,7 +27,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/crossplane-contrib/provider-valkey/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-valkey/internal/manifest"
@@ -105,20 +109,24 @@ func TestTimely(t *testing.T) {
 		}
 		return n
 	}
+	errBoom := errors.New("boom")
 	foreign := func(n *v1alpha1.ValkeyNode) { n.OwnerReferences[0].UID = "another" }
 	create, tune := topology.CreateNode{Name: "c-new"}, topology.Tune{Node: "c-a"}
 	cases := map[string]struct {
 		reason string
 		live   []*v1alpha1.ValkeyNode
+		listed error
 		wave   []topology.Action
 		want   []topology.Action
+		err    error
 	}{
-		"Seen":     {"All that there is was seen.", []*v1alpha1.ValkeyNode{member("c-a")}, []topology.Action{create, tune}, []topology.Action{create, tune}},
-		"Unseen":   {"What is missing may have been made before.", []*v1alpha1.ValkeyNode{member("c-a"), member("c-b")}, []topology.Action{create, tune}, []topology.Action{tune}},
-		"Renewed":  {"One of the same name is another member.", []*v1alpha1.ValkeyNode{member("c-a", func(n *v1alpha1.ValkeyNode) { n.UID = "later" })}, []topology.Action{create}, nil},
-		"Left":     {"One that is gone already leaves a place.", nil, []topology.Action{create}, []topology.Action{create}},
-		"Foreign":  {"Those of somebody else are never waited for.", []*v1alpha1.ValkeyNode{member("c-a"), member("c-b", foreign)}, []topology.Action{create}, []topology.Action{create}},
-		"NoCreate": {"Nothing else waits.", []*v1alpha1.ValkeyNode{member("c-b")}, []topology.Action{tune}, []topology.Action{tune}},
+		"Seen":     {reason: "All that there is was seen.", live: []*v1alpha1.ValkeyNode{member("c-a")}, wave: []topology.Action{create, tune}, want: []topology.Action{create, tune}},
+		"Unseen":   {reason: "What is missing may have been made before.", live: []*v1alpha1.ValkeyNode{member("c-a"), member("c-b")}, wave: []topology.Action{create, tune}, want: []topology.Action{tune}},
+		"Renewed":  {reason: "One of the same name is another member.", live: []*v1alpha1.ValkeyNode{member("c-a", func(n *v1alpha1.ValkeyNode) { n.UID = "later" })}, wave: []topology.Action{create}},
+		"Left":     {reason: "One that is gone already leaves a place.", wave: []topology.Action{create}, want: []topology.Action{create}},
+		"Foreign":  {reason: "Those of somebody else are never waited for.", live: []*v1alpha1.ValkeyNode{member("c-a"), member("c-b", foreign)}, wave: []topology.Action{create}, want: []topology.Action{create}},
+		"NoCreate": {reason: "Nothing else waits, or asks.", live: []*v1alpha1.ValkeyNode{member("c-b")}, listed: errBoom, wave: []topology.Action{tune}, want: []topology.Action{tune}},
+		"Unknown":  {reason: "Who cannot ask makes none, but does the rest.", listed: errBoom, wave: []topology.Action{create, tune}, want: []topology.Action{tune}, err: errBoom},
 	}
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
@@ -130,10 +138,16 @@ func TestTimely(t *testing.T) {
 			for _, n := range tc.live {
 				live.WithObjects(n)
 			}
+			live.WithInterceptorFuncs(interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+				if tc.listed != nil {
+					return tc.listed
+				}
+				return c.List(ctx, l, opts...)
+			}})
 			e := &external{live: live.Build(), found: findings{nodes: []*node{{obj: member("c-a")}}}}
 			got, err := e.timely(t.Context(), c, tc.wave)
-			if err != nil {
-				t.Fatal(err)
+			if !errors.Is(err, tc.err) {
+				t.Errorf("%s timely(...): want error %v, got %v", tc.reason, tc.err, err)
 			}
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s timely(...): -want, +got:\n%s", tc.reason, diff)

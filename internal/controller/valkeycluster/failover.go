@@ -19,6 +19,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,20 +41,59 @@ const (
 	manualFailover = 5 * time.Second
 	// gossipInterval is how often they are asked meanwhile.
 	gossipInterval = 100 * time.Millisecond
+	// turnPatience bounds how long the failovers of other shards wait for one. It
+	// takes some 10 ms.
+	turnPatience = time.Second
+	// turnInterval is how often its heir is asked meanwhile.
+	turnInterval = 5 * time.Millisecond
 )
 
-// failOver orders a failover. The replica is asked again first: since it answered
-// last, another one may have been promoted, which it follows now. It would take over
-// from that one.
-func (e *external) failOver(ctx context.Context, n *valkey.Node, a topology.Failover) error {
-	st, err := n.State(ctx)
-	if err != nil {
+// A turn lets the failovers of a pass happen one after the other. A primary votes once
+// in an epoch: of several elections at once all but one may be denied, and clients of
+// their shards are paused until they are held again (clusterSendFailoverAuthIfNeeded of
+// Valkey 8.0 to 9.1).
+type turn struct {
+	mu sync.Mutex
+	// over means that one did not happen in time, so that no other one waits.
+	over bool
+}
+
+// take does what orders a failover, and waits until it has happened.
+func (t *turn) take(ctx context.Context, order func() error, done func(context.Context) (bool, error)) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := order(); err != nil {
 		return err
 	}
-	if now := (&node{state: st}).myself(); now != nil && !e.found.isMember(a.Old, now.PrimaryID) {
-		return fmt.Errorf("%s does not follow %s any more", a.Node, a.Old)
+	if !t.over {
+		t.over = wait.PollUntilContextTimeout(ctx, turnInterval, turnPatience, true, done) != nil
 	}
-	return n.Failover(ctx, failoverMode(a.Mode))
+	return nil
+}
+
+// failOver orders a failover when it is its turn. The replica is asked again first:
+// since it answered last, another one may have been promoted, which it follows now. It
+// would take over from that one.
+func (e *external) failOver(ctx context.Context, n *valkey.Node, a topology.Failover) error {
+	order := func() error {
+		st, err := n.State(ctx)
+		if err != nil {
+			return err
+		}
+		if now := (&node{state: st}).myself(); now != nil && !e.found.isMember(a.Old, now.PrimaryID) {
+			return fmt.Errorf("%s does not follow %s any more", a.Node, a.Old)
+		}
+		return n.Failover(ctx, failoverMode(a.Mode))
+	}
+	leads := func(ctx context.Context) (bool, error) {
+		info, err := n.Info(ctx, "replication")
+		if err != nil {
+			return false, err
+		}
+		r, err := valkey.ParseReplication(info)
+		return r.Role == valkey.RolePrimary, err
+	}
+	return e.turn.take(ctx, order, leads)
 }
 
 // awaitOneShard waits until every other member that follows the old primary, or is

@@ -15,12 +15,16 @@
 package valkeycluster
 
 import (
+	"context"
+	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -71,6 +75,60 @@ func silent(n *node) { n.state = nil }
 func noPod(n *node) { n.pod = nil }
 
 func shard(i int32) func(*node) { return func(n *node) { n.obj.Spec.ShardIndex = i } }
+
+func TestTurn(t *testing.T) {
+	errBoom := errors.New("boom")
+	happens := func(context.Context) (bool, error) { return true, nil }
+	gone := func(context.Context) (bool, error) { return false, errBoom }
+	cases := map[string]struct {
+		reason string
+		order  error
+		first  func(context.Context) (bool, error)
+		want   error
+		// asked tells whether the second one is asked whether it has happened.
+		asked bool
+	}{
+		"Happens": {reason: "Each is waited for.", first: happens, asked: true},
+		"Refused": {reason: "What was not ordered is not waited for, and the next one has its turn.", order: errBoom, first: gone, want: errBoom, asked: true},
+		"DoesNot": {reason: "One that may never happen holds up the others once.", first: gone},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			turn, asked := turn{}, false
+			if err := turn.take(t.Context(), func() error { return tc.order }, tc.first); !errors.Is(err, tc.want) {
+				t.Errorf("%s take(...): want error %v, got %v", tc.reason, tc.want, err)
+			}
+			err := turn.take(t.Context(), func() error { return nil }, func(context.Context) (bool, error) { asked = true; return true, nil })
+			if err != nil || asked != tc.asked {
+				t.Errorf("%s take(...) of the next one: got error %v, asked %v, want %v", tc.reason, err, asked, tc.asked)
+			}
+		})
+	}
+}
+
+func TestTurnIsOfOne(t *testing.T) {
+	turn, elections, g := turn{}, atomic.Int32{}, errgroup.Group{}
+	for range 8 {
+		looks := 0
+		g.Go(func() error {
+			return turn.take(t.Context(), func() error {
+				if n := elections.Add(1); n > 1 {
+					t.Errorf("%d elections at once", n)
+				}
+				return nil
+			}, func(context.Context) (bool, error) {
+				if looks++; looks < 3 {
+					return false, nil
+				}
+				elections.Add(-1)
+				return true, nil
+			})
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
 
 func TestFollowers(t *testing.T) {
 	old, heir := following("old", ""), following("heir", "id-old")

@@ -23,6 +23,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/crossplane-contrib/provider-valkey/internal/topology"
 	"github.com/crossplane-contrib/provider-valkey/internal/valkey"
 	"github.com/crossplane-contrib/provider-valkey/test/valkeyserver"
@@ -51,6 +53,30 @@ func TestNewcomerLivesThroughHandover(t *testing.T) {
 			r.converge()
 		}
 	})
+}
+
+// A newcomer that comes while the pod of its primary is being deleted follows the heir,
+// and lives through the handover between the two also where it has just met them.
+func TestNewcomerOfAnEvictedPrimary(t *testing.T) {
+	onVersions(t, valkeyserver.Versions(), func(t *testing.T, v string) {
+		r := newRig(t, v, 5, 1)
+		for round, slot := range []int{0, 4000, 8000, 12000, 16000} {
+			old := r.primary(slot)
+			heir := r.replicaOf(old)
+			name := fmt.Sprint("newcomer-", round)
+			r.create(name, int(r.pods[old].obj.Spec.ShardIndex))
+			r.evict(old)
+			r.until("the newcomer to follow the heir", func(topology.Plan) bool { return r.notFollowing(name, heir) == "" })
+			r.converge()
+		}
+	})
+}
+
+// evict deletes the pod of a member, which goes on serving for a while.
+func (r *rig) evict(name string) {
+	grace := int64(30)
+	end := metav1.NewTime(time.Now().Add(time.Duration(grace) * time.Second))
+	r.change(name, func(n *node) { n.pod.DeletionTimestamp, n.pod.DeletionGracePeriodSeconds = &end, &grace })
 }
 
 // notFollowing says whom a member follows instead of another one, or "".

@@ -58,6 +58,7 @@ type external struct {
 
 	// found is what Observe leaves for Create and Update.
 	found findings
+	turn  turn
 }
 
 // findings is what one pass has found out and wants done.
