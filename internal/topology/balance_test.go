@@ -40,7 +40,7 @@ func TestBalance(t *testing.T) {
 			reason: "One job moves a bounded number of keys.",
 			goal:   goalOf(2, 0), snap: formed(1, 0).with("0a", keys(16384*100)).add(fresh("1a", 1)),
 			want: []Action{
-				MigrateSlots{From: "0a", To: "1a", FromID: "id-0a", ToID: "id-1a", Ranges: []SlotRange{{16084, 16383}}, KeysHint: 30000},
+				MigrateSlots{From: "0a", To: "1a", FromID: "id-0a", ToID: "id-1a", Ranges: []SlotRange{{16309, 16383}}, KeysHint: 7500},
 			},
 		},
 		"NewShardNotReady": {

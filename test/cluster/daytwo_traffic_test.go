@@ -184,7 +184,7 @@ func (w *watched) unharmed(stall time.Duration) {
 		stall = noisyStall
 	}
 	if r.WorkerStall > stall {
-		w.Errorf("the longest stall is %s, more than %s", r.WorkerStall, stall)
+		w.Errorf("the longest stall is %s, more than %s; the slowest operations: %v", r.WorkerStall, stall, r.Slowest)
 	}
 	w.verify(w.cluster)
 }

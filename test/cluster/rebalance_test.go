@@ -19,8 +19,10 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"net"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-valkey/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-valkey/internal/manifest"
 	"github.com/crossplane-contrib/provider-valkey/test/witness"
 )
 
@@ -148,10 +151,13 @@ func rebalanceByTool(t *testing.T, version string) time.Duration {
 	return in + out
 }
 
-// rebalance runs the tool of the servers' own version: others may not know them.
+// rebalance runs the tool of the servers' own version: others may not know them. It
+// passes the address that it is given to other servers as that of the one which answered:
+// it has to be the address of one.
 func (w *watched) rebalance(version string, args ...string) {
 	w.Helper()
-	all := append([]string{"--cluster", "rebalance", w.address("a"), "--cluster-threshold", "1", "--cluster-pipeline", "100"}, args...)
+	entry := net.JoinHostPort(w.primaries()[0].pod.Status.PodIP, strconv.Itoa(manifest.Port))
+	all := append([]string{"--cluster", "rebalance", entry, "--cluster-threshold", "1", "--cluster-pipeline", "100"}, args...)
 	out, err := exec.CommandContext(w.Context(), "valkey-cli-"+version, all...).CombinedOutput()
 	// The tool can stop early and still end well.
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")

@@ -38,6 +38,19 @@ type ErrorSample struct {
 	Text string        `json:"text"`
 }
 
+// A SlowOperation is one of those that took longest, with errors or without.
+type SlowOperation struct {
+	At   time.Duration `json:"at"`
+	Took time.Duration `json:"took"`
+	What string        `json:"what"`
+	Slot int           `json:"slot"`
+}
+
+// String tells it in one line.
+func (s SlowOperation) String() string {
+	return fmt.Sprintf("%s of slot %d at %s took %s", s.What, s.Slot, s.At.Round(time.Millisecond), s.Took.Round(time.Millisecond))
+}
+
 // A Report is what a witness saw. Durations are in nanoseconds in JSON.
 type Report struct {
 	Started  time.Time     `json:"started"`
@@ -75,6 +88,9 @@ type Report struct {
 	P999          time.Duration `json:"p999"`
 	Longest       time.Duration `json:"longestOperation"`
 
+	// Slowest are the slowest operations, the slowest of all first, no more than a few of each worker.
+	Slowest []SlowOperation `json:"slowestOperations,omitempty"`
+
 	Events []Event `json:"events,omitempty"`
 
 	bins []bin
@@ -101,6 +117,7 @@ func (w *Witness) report(v loss) *Report {
 			r.Errors += n
 		}
 		r.ErrorSamples = append(r.ErrorSamples, k.samples...)
+		r.Slowest = append(r.Slowest, k.slowest...)
 		h.merge(&k.hist)
 		if k.gap.longest > r.WorkerStall {
 			r.WorkerStall, r.WorkerStallAt = k.gap.longest, k.gap.from.Sub(w.start)
@@ -116,6 +133,8 @@ func (w *Witness) report(v loss) *Report {
 	r.Ops = r.Reads + r.Writes
 	r.Stall, r.StallAt = w.gap.longest, w.gap.from.Sub(w.start)
 	r.P50, r.P99, r.P999, r.Longest = h.percentile(.5), h.percentile(.99), h.percentile(.999), h.longest
+	slices.SortFunc(r.Slowest, bySlowness)
+	r.Slowest = r.Slowest[:min(len(r.Slowest), maxReported)]
 	slices.SortFunc(r.ErrorSamples, func(a, b ErrorSample) int { return int(a.At - b.At) })
 	r.ErrorSamples = r.ErrorSamples[:min(len(r.ErrorSamples), 4*maxSamples)]
 	return r

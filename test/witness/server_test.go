@@ -17,7 +17,9 @@
 package witness_test
 
 import (
+	"cmp"
 	"net"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -112,6 +114,9 @@ func TestServerWitness(t *testing.T) {
 		t.Log(r)
 		if r.WorkerStall < 600*time.Millisecond || r.Stall < 300*time.Millisecond || r.Longest < 600*time.Millisecond {
 			t.Errorf("a pause of 700ms shows as a stall of %s, of one worker %s", r.Stall, r.WorkerStall)
+		}
+		if len(r.Slowest) == 0 || r.Slowest[0].Took < 600*time.Millisecond || !slices.IsSortedFunc(r.Slowest, func(a, b witness.SlowOperation) int { return cmp.Compare(b.Took, a.Took) }) {
+			t.Errorf("a pause of 700ms shows in none of the slowest operations: %v", r.Slowest)
 		}
 		if s := r.Clean(); s != "" {
 			t.Errorf("a pause is taken for %s", s)

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -212,6 +213,7 @@ type worker struct {
 	acked     int64
 	errs      map[string]int64
 	samples   []ErrorSample
+	slowest   []SlowOperation
 	hist      histogram
 	bins      []bin
 	gap       gap
@@ -261,6 +263,7 @@ func (k *worker) run(ctx context.Context) {
 
 // do runs one operation. A run that ends lets operations finish: what is cut off would be of unknown outcome.
 func (k *worker) do(cmd valkey.Completed) (valkey.ValkeyResult, error) {
+	what, name := cmd.Commands()[0], cmd.Commands()[1]
 	ctx, cancel := context.WithTimeout(context.Background(), k.w.opts.Timeout)
 	defer cancel()
 	begin := time.Now()
@@ -274,6 +277,7 @@ func (k *worker) do(cmd valkey.Completed) (valkey.ValkeyResult, error) {
 	b := k.bin(now)
 	b.ops++
 	b.latency = max(b.latency, took)
+	k.slow(took, begin, what, name)
 	if err != nil {
 		b.errors++
 		k.fail(err, begin)
@@ -334,6 +338,23 @@ func number(res valkey.ValkeyResult) int64 {
 }
 
 const maxSamples = 8
+
+// maxSlow is how many slow operations a worker remembers, and maxReported how many of
+// all workers are reported.
+const maxSlow, maxReported = 3, 12
+
+// bySlowness orders operations, the slowest one first.
+func bySlowness(a, b SlowOperation) int { return cmp.Compare(b.Took, a.Took) }
+
+// slow remembers an operation if it is one of the slowest.
+func (k *worker) slow(took time.Duration, begin time.Time, what, name string) {
+	if len(k.slowest) == maxSlow && took <= k.slowest[maxSlow-1].Took {
+		return
+	}
+	k.slowest = append(k.slowest, SlowOperation{At: begin.Sub(k.w.start), Took: took, What: what, Slot: Slot(name)})
+	slices.SortFunc(k.slowest, bySlowness)
+	k.slowest = k.slowest[:min(len(k.slowest), maxSlow)]
+}
 
 func (k *worker) fail(err error, at time.Time) {
 	kind := Kind(err)
